@@ -1,0 +1,7 @@
+lib/lib.f
+jesd204b/jesd204b_receiver.f
+acquisition/acquisition.f
+ring/ring_buffer.f
+ernic/ernic.f
+system_registers.v
+frontend.v

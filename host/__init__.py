@@ -1,0 +1,1 @@
+"""Software that runs with the board and with the simulation alike: control, receiver, imaging, storage, reports."""

