@@ -42,7 +42,9 @@ def run_module(
         parameters=dict(parameters or {}),
     )
     compiled = compile_design(design, simulator)
-    label = re.sub(r"[^A-Za-z0-9_.-]+", "-", f"{top}-{simulator}-{testcase or 'all'}-{sorted(design.parameters.items())}")
+    label = re.sub(
+        r"[^A-Za-z0-9_.-]+", "-", f"{top}-{simulator}-{testcase or 'all'}-{sorted(design.parameters.items())}"
+    )
     run_tests(
         compiled,
         test_module,

@@ -1,0 +1,173 @@
+"""Driver of the RDMA engine: local identity, queue pairs, doorbells, completions. Register names and flows of PG332 v3.1."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from ipaddress import IPv4Address
+
+from host.control.platform import Platform
+from host.control.registers import Register, register_map
+from host.control.work_queue import CQE_BYTES, WQE_BYTES, Completion, WorkRequest
+
+_PMTU_CODES = {256: 0, 512: 1, 1024: 2, 2048: 3, 4096: 4}
+_ROCE_SOURCE_PORT = 0xC000
+_LAST_RECEIVED_OPCODE = 0x0A  # an ONLY opcode, so that the first packet passes the opcode sequence check
+_DEFAULT_PKEY = 0xFFFF
+_TIME_TO_LIVE = 64
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Addresses of one end of the link; ``mac`` has the first octet on the wire in bits 47:40."""
+
+    mac: int
+    ip: IPv4Address
+
+    @classmethod
+    def parse(cls, mac: str, ip: str) -> Identity:
+        """Read ``aa:bb:cc:dd:ee:ff`` and ``a.b.c.d``."""
+        return cls(int(mac.replace(":", ""), 16), IPv4Address(ip))
+
+
+@dataclass(frozen=True)
+class QueueSettings:
+    """One reliable connection, as the engine needs it. Times-out are 4.096 us x 2^``timeout``."""
+
+    pmtu: int
+    sq_depth: int
+    start_psn: int
+    remote: Identity
+    remote_qpn: int
+    timeout: int
+    retry_count: int
+    rnr_retry: int = 7
+    traffic_class: int = 0
+
+
+@dataclass(frozen=True)
+class QueueMemory:
+    """Where a queue pair's send queue, completion queue and completion doorbell lie in shared memory."""
+
+    send_queue: int
+    completion_queue: int
+    completion_doorbell: int
+
+    @classmethod
+    def place(cls, base: int, sq_depth: int) -> tuple[QueueMemory, int]:
+        """Lay the queues out from ``base`` (aligned to 64); return them and the first free address behind."""
+        completion_queue = base + sq_depth * WQE_BYTES
+        doorbell = completion_queue + -(-sq_depth * CQE_BYTES // 64) * 64
+        return cls(base, completion_queue, doorbell), doorbell + 64
+
+
+class QueuePair:
+    """One data queue pair of the engine (``number`` counts from 2; 1 is the management queue pair)."""
+
+    def __init__(self, platform: Platform, number: int, memory: QueueMemory) -> None:
+        self._platform = platform
+        self._memory = memory
+        self._block = register_map()["ERNIC_QP"]
+        self._depth = 0
+        self._posted = 0
+        self._completed = 0
+        self.number = number
+
+    def _address(self, name: str) -> int:
+        return self._block[name].address(self.number - 1)
+
+    async def _write(self, name: str, value: int) -> None:
+        await self._platform.registers.write(self._address(name), value)
+
+    async def _read(self, name: str) -> int:
+        return await self._platform.registers.read(self._address(name))
+
+    async def connect(self, settings: QueueSettings) -> None:
+        """Program and enable the queue pair; everything that an earlier connection left is overwritten."""
+        if settings.pmtu not in _PMTU_CODES:
+            raise ValueError(f"PMTU {settings.pmtu} is not one of {', '.join(map(str, _PMTU_CODES))}")
+        self._depth, self._posted, self._completed = settings.sq_depth, 0, 0
+        await self._write("QPCONF", 0)
+        for name, address in (
+            ("SQBA", self._memory.send_queue),
+            ("CQBA", self._memory.completion_queue),
+            ("CQDBADD", self._memory.completion_doorbell),
+        ):
+            await self._write(name, address & 0xFFFFFFFF)
+            await self._write(f"{name}MSB", address >> 32)
+        await self._write("QDEPTH", 16 << 16 | settings.sq_depth)
+        await self._write("MACDESADDLSB", settings.remote.mac & 0xFFFFFFFF)
+        await self._write("MACDESADDMSB", settings.remote.mac >> 32)
+        await self._write("IPDESADDR1", int(settings.remote.ip))
+        await self._write("DESTQPCONF", settings.remote_qpn)
+        await self._write("SQPSN", settings.start_psn)
+        await self._write("LSTRQREQ", _LAST_RECEIVED_OPCODE << 24 | 0xFFFFFF)
+        await self._write("QPADVCONF", _DEFAULT_PKEY << 16 | _TIME_TO_LIVE << 8 | settings.traffic_class)
+        await self._write("TIMEOUTCONF", settings.rnr_retry << 11 | settings.retry_count << 8 | settings.timeout)
+        self._platform.memory.write(self._memory.completion_doorbell, bytes(64))
+        enable, completion_interrupt, software_doorbell, write_completions = 1 << 0, 1 << 3, 1 << 4, 1 << 5
+        path_mtu = _PMTU_CODES[settings.pmtu] << 8
+        await self._write("QPCONF", path_mtu | write_completions | software_doorbell | completion_interrupt | enable)
+
+    async def post(self, requests: list[WorkRequest]) -> None:
+        """Store work requests in the send queue and ring the doorbell once. The caller keeps them within the depth."""
+        for request in requests:
+            slot = self._posted % self._depth
+            self._platform.memory.write(self._memory.send_queue + slot * WQE_BYTES, request.pack())
+            self._posted += 1
+        await self._write("SQPI", self._posted % self._depth)
+
+    async def completions(self) -> list[Completion]:
+        """Return what has completed since the last call, in order."""
+        head = await self._read("CQHEAD")
+        fresh = (head - self._completed) % self._depth
+        found = []
+        for index in range(self._completed, self._completed + fresh):
+            address = self._memory.completion_queue + index % self._depth * CQE_BYTES
+            found.append(Completion.unpack(self._platform.memory.read(address, CQE_BYTES)))
+        self._completed += fresh
+        return found
+
+    async def status(self) -> dict[str, int]:
+        """Registers that explain why a queue pair does not move."""
+        names = ("QPCONF", "SQPI", "CQHEAD", "STATCURSQPTR", "SQPSN", "STATRESPSN", "STATQP", "STATSSN")
+        return {name: await self._read(name) for name in names}
+
+
+class Engine:
+    """What all queue pairs share."""
+
+    def __init__(self, platform: Platform) -> None:
+        self._platform = platform
+        self._block = register_map()["ERNIC"]
+
+    def register(self, name: str) -> Register:
+        """A global register by its PG332 name."""
+        return self._block[name]
+
+    async def read(self, name: str) -> int:
+        """Read a global register by name."""
+        return await self._platform.registers.read(self._block[name].address())
+
+    async def write(self, name: str, value: int) -> None:
+        """Write a global register by name."""
+        await self._platform.registers.write(self._block[name].address(), value)
+
+    async def start(self, local: Identity, queue_pairs: int, acknowledge_every: int) -> None:
+        """Set addresses and enable the engine; bring-up order of PG332."""
+        await self.write("INTEN", 0)
+        await self.write("MACXADDLSB", local.mac & 0xFFFFFFFF)
+        await self.write("MACXADDMSB", local.mac >> 32)
+        await self.write("IPV4XADD", int(local.ip))
+        await self.write("ACKREQ_INTERVAL", acknowledge_every)
+        await self.write("XRNICCONF", _ROCE_SOURCE_PORT << 16 | queue_pairs << 8 | 1)
+
+    async def completion_interrupt(self, enabled: bool) -> None:
+        """Let completions raise the engine's interrupt, or not."""
+        await self.write("INTEN", 1 << 4 | 1 << 7 if enabled else 1 << 7)
+
+    async def acknowledge_interrupts(self) -> int:
+        """Clear what is raised and return it."""
+        raised = await self.read("INTSTS")
+        if raised:
+            await self.write("INTSTS", raised)
+        return raised

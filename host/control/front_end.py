@@ -1,0 +1,159 @@
+"""Driver of the acquisition side: receive link, acquisition window, ring."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from host.control.block_pump import Block
+from host.control.platform import Platform
+from host.control.registers import register_map
+
+MAGIC = 0x45424645
+_MASK32 = 0xFFFFFFFF
+
+
+class NotAFrontEnd(RuntimeError):
+    """What answers at the address is not this front end, or a version that this software does not know."""
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """What was built into the FPGA."""
+
+    links: int
+    lanes: int
+    ring_bytes: int
+    queue_pairs: int
+    core_clock_khz: int
+
+    def core_clocks(self, nanoseconds: float) -> int:
+        """Core clocks in a time, at least one."""
+        return max(1, round(nanoseconds * self.core_clock_khz / 1e6))
+
+
+@dataclass(frozen=True)
+class LinkSettings:
+    """JESD204B parameters; ``release_delay`` in link clocks after the LMFC edge."""
+
+    links: int
+    frames_per_multiframe: int
+    octets_per_frame: int
+    scrambling: bool
+    subclass: int
+    release_delay: int = 0
+
+
+@dataclass(frozen=True)
+class AcquisitionSettings:
+    """The window and the identity of the frames; ``sample_rate`` in units of 10 kHz."""
+
+    mode: int
+    samples: int
+    channels: int
+    window_delay: int
+    configuration: int
+    sample_rate: int
+    shots_per_sequence: int = 0
+
+
+@dataclass(frozen=True)
+class RingSettings:
+    """Blocks and interrupt coalescing; ``irq_timeout_ns`` 0 switches the timer off."""
+
+    block_bytes: int
+    irq_threshold: int
+    irq_timeout_ns: int
+    flush_on_frame_end: bool = True
+
+
+class FrontEnd:
+    """Configuration, status and the block table of one front end."""
+
+    def __init__(self, platform: Platform) -> None:
+        self._platform = platform
+        self._taken = 0
+
+    async def read(self, block: str, register: str, index: int = 0) -> int:
+        """Read a register by block and name."""
+        return await self._platform.registers.read(register_map()[block][register].address(index))
+
+    async def write(self, block: str, register: str, value: int) -> None:
+        """Write a register by block and name."""
+        await self._platform.registers.write(register_map()[block][register].address(), value)
+
+    async def identify(self) -> Capabilities:
+        """Read what the front end is; raise :class:`NotAFrontEnd` if it is none."""
+        magic = await self.read("SYSTEM", "MAGIC")
+        version = await self.read("SYSTEM", "VERSION")
+        if magic != MAGIC:
+            raise NotAFrontEnd(
+                f"magic 0x{magic:08x} instead of 0x{MAGIC:08x}: wrong address, or no front end in the FPGA"
+            )
+        if version >> 16 != 1:
+            raise NotAFrontEnd(f"register map version {version >> 16}.{version & 0xFFFF}; this software knows 1.x")
+        names = ("LINKS", "LANES", "RING_BYTES", "QUEUE_PAIRS", "CORE_CLOCK_KHZ")
+        return Capabilities(*[await self.read("SYSTEM", name) for name in names])
+
+    async def configure_link(self, settings: LinkSettings) -> None:
+        """Set the link up and enable it; it comes up by itself when the converters answer."""
+        control = register_map()["JESD204B"]["CTRL"]
+        await self.write("JESD204B", "CTRL", 0)
+        await self.write("JESD204B", "FRAMES_PER_MULTIFRAME", settings.frames_per_multiframe)
+        await self.write("JESD204B", "OCTETS_PER_FRAME", settings.octets_per_frame)
+        await self.write("JESD204B", "RELEASE_DELAY", settings.release_delay)
+        await self.write("JESD204B", "LINK_ENABLE", (1 << settings.links) - 1)
+        await self.write("JESD204B", "ERROR_CLEAR", 1)
+        value = control["SCRAMBLING"].put(int(settings.scrambling)) | control["SUBCLASS"].put(settings.subclass)
+        await self.write("JESD204B", "CTRL", value | control["ENABLE"].put(1))
+
+    async def link_up(self) -> bool:
+        """All enabled links deliver samples."""
+        return bool(await self.read("JESD204B", "STATUS") & 1)
+
+    async def configure_acquisition(self, settings: AcquisitionSettings) -> None:
+        """Set window and identity; triggers are ignored until :meth:`accept_triggers`."""
+        await self.write("ACQUISITION", "CTRL", 0)
+        await self.write("ACQUISITION", "MODE", settings.mode)
+        await self.write("ACQUISITION", "SAMPLES", settings.samples)
+        await self.write("ACQUISITION", "CHANNELS", settings.channels)
+        await self.write("ACQUISITION", "WINDOW_DELAY", settings.window_delay)
+        await self.write("ACQUISITION", "CONFIGURATION_ID", settings.configuration)
+        await self.write("ACQUISITION", "SAMPLE_RATE", settings.sample_rate)
+        await self.write("ACQUISITION", "SHOTS_PER_SEQUENCE", settings.shots_per_sequence)
+
+    async def accept_triggers(self, enabled: bool) -> None:
+        """Start or stop taking triggers."""
+        await self.write("ACQUISITION", "CTRL", int(enabled))
+
+    async def configure_ring(self, settings: RingSettings, capabilities: Capabilities) -> None:
+        """Set blocks and interrupt coalescing, and let the ring admit frames."""
+        timeout = capabilities.core_clocks(settings.irq_timeout_ns) if settings.irq_timeout_ns else 0
+        await self.write("RING", "BLOCK_BYTES", settings.block_bytes)
+        await self.write("RING", "IRQ_THRESHOLD", settings.irq_threshold)
+        await self.write("RING", "IRQ_TIMEOUT", timeout)
+        control = register_map()["RING"]["CTRL"]
+        await self.write("RING", "CTRL", control["FLUSH_ON_FRAME_END"].put(int(settings.flush_on_frame_end)) | 1)
+        self._taken = await self.read("RING", "BLOCK_COUNT")
+        await self.write("RING", "BLOCK_ACK", self._taken)
+
+    async def take_blocks(self) -> list[Block]:
+        """Read the table entries of all new blocks and acknowledge them, which also lowers the interrupt."""
+        count = await self.read("RING", "BLOCK_COUNT")
+        length_register = register_map()["RING"]["BLOCK_LENGTH"]
+        entries = length_register.count
+        blocks = []
+        for number in range(self._taken, self._taken + ((count - self._taken) & _MASK32)):
+            index = number % entries
+            length = await self.read("RING", "BLOCK_LENGTH", index)
+            blocks.append(
+                Block(
+                    address=await self.read("RING", "BLOCK_ADDRESS", index),
+                    length=length_register["BYTES"].get(length),
+                    first=bool(length_register["FIRST"].get(length)),
+                    last=bool(length_register["LAST"].get(length)),
+                    sequence=await self.read("RING", "BLOCK_SEQUENCE", index),
+                )
+            )
+        self._taken = count
+        await self.write("RING", "BLOCK_ACK", count)
+        return blocks

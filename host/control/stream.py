@@ -1,0 +1,123 @@
+"""The streaming loop of the control software: interrupt, blocks, doorbell, completions, until told to stop."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from host.control.block_pump import Block, BlockPump
+from host.control.engine import Engine, QueuePair
+from host.control.front_end import FrontEnd
+from host.control.platform import Interrupt, Platform
+from host.control.work_queue import Completion
+
+
+class QueuePairFailed(RuntimeError):
+    """A queue pair went to its error state; the text names the work request and the engine's state."""
+
+
+@dataclass
+class StreamStatistics:
+    """What the loop has done so far."""
+
+    interrupts: int = 0
+    blocks: int = 0
+    doorbells: int = 0
+    work_requests: int = 0
+    completions: int = 0
+    frames_posted: int = 0
+    frames_completed: int = 0
+    failed: list[Completion] = field(default_factory=list)
+
+
+class Stream:
+    """Move blocks from the ring to the receiver over one or more queue pairs; a frame stays on one of them.
+
+    ``slot_credit(total)`` is awaited when every receive slot is taken; it returns the number of slots released since the start
+    once that is at least ``total``.
+    """
+
+    def __init__(
+        self,
+        platform: Platform,
+        front_end: FrontEnd,
+        engine: Engine,
+        lanes: list[tuple[QueuePair, BlockPump]],
+        slot_credit: Callable[[int, int], Awaitable[int]],
+    ) -> None:
+        self._platform = platform
+        self._front_end = front_end
+        self._engine = engine
+        self._lanes = lanes
+        self._slot_credit = slot_credit
+        self._lane = 0
+        self._draining = False
+        self.statistics = StreamStatistics()
+
+    @property
+    def idle(self) -> bool:
+        """Nothing waits and nothing is outstanding."""
+        return all(pump.waiting == 0 and pump.outstanding == 0 for _, pump in self._lanes)
+
+    async def step(self) -> None:
+        """Wait for an interrupt and serve it."""
+        stuck = any(pump.waiting for _, pump in self._lanes)
+        lines = {Interrupt.RING}
+        if stuck or self._draining:
+            lines.add(Interrupt.ENGINE)
+        raised = await self._platform.wait_interrupt(frozenset(lines))
+        await self._platform.wake_up()
+        if Interrupt.RING in raised:
+            self.statistics.interrupts += 1
+            self._distribute(await self._front_end.take_blocks())
+        if Interrupt.ENGINE in raised:
+            await self._engine.acknowledge_interrupts()
+        await self.serve()
+
+    async def drain(self) -> None:
+        """Finish what is in the ring; completions raise the interrupt from now on."""
+        self._draining = True
+        await self._engine.completion_interrupt(True)
+        self._distribute(await self._front_end.take_blocks())
+        await self.serve()
+        while not self.idle:
+            await self.step()
+
+    async def serve(self) -> None:
+        """Collect completions and post all that can be posted."""
+        stuck_before = any(pump.waiting for _, pump in self._lanes)
+        for queue_pair, pump in self._lanes:
+            await self._collect(queue_pair, pump)
+            while requests := pump.next_batch():
+                await queue_pair.post(requests)
+                self.statistics.doorbells += 1
+                self.statistics.work_requests += len(requests)
+                self.statistics.frames_posted += sum(1 for request in requests if request.opcode)
+                if pump.starved_of_slots:
+                    break
+            if pump.starved_of_slots:
+                pump.release(await self._slot_credit(queue_pair.number, pump.slots_needed))
+        stuck = any(pump.waiting for _, pump in self._lanes)
+        if stuck != stuck_before and not self._draining:
+            await self._engine.completion_interrupt(stuck)
+
+    async def _collect(self, queue_pair: QueuePair, pump: BlockPump) -> None:
+        completions = await queue_pair.completions()
+        pump.complete(len(completions))
+        self.statistics.completions += len(completions)
+        self.statistics.frames_completed += sum(1 for completion in completions if completion.opcode)
+        bad = [completion for completion in completions if completion.error]
+        if bad:
+            self.statistics.failed += bad
+            state = ", ".join(f"{name}=0x{value:x}" for name, value in (await queue_pair.status()).items())
+            raise QueuePairFailed(
+                f"queue pair {queue_pair.number}: work request {bad[0].identifier} failed with error "
+                f"0x{bad[0].error:02x} ({state})"
+            )
+
+    def _distribute(self, blocks: list[Block]) -> None:
+        self.statistics.blocks += len(blocks)
+        for block in blocks:
+            self._lanes[self._lane][1].add([block])
+            if block.last:
+                self._lane = (self._lane + 1) % len(self._lanes)

@@ -1,0 +1,60 @@
+"""Send queue entries and completions as the engine reads and writes them in memory (PG332 v3.1, 64-byte WQE and 4-byte CQE)."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from enum import IntEnum
+
+WQE_BYTES = 64
+CQE_BYTES = 4
+_WQE = struct.Struct("<HHQIB3xQI16sI12x")
+_CQE = struct.Struct("<HBB")
+
+
+class Opcode(IntEnum):
+    """Work request opcodes of the engine."""
+
+    WRITE = 0x00
+    WRITE_IMMEDIATE = 0x01
+
+
+@dataclass(frozen=True)
+class WorkRequest:
+    """One RDMA WRITE: ``length`` bytes from ring offset ``local_address`` to ``remote_address`` of the peer."""
+
+    identifier: int
+    opcode: Opcode
+    local_address: int
+    length: int
+    remote_address: int
+    remote_key: int
+    immediate: int = 0
+
+    def pack(self) -> bytes:
+        """Return the 64 bytes of the queue entry."""
+        return _WQE.pack(
+            self.identifier & 0xFFFF,
+            0,
+            self.local_address,
+            self.length,
+            self.opcode,
+            self.remote_address,
+            self.remote_key,
+            bytes(16),
+            self.immediate,
+        )
+
+
+@dataclass(frozen=True)
+class Completion:
+    """One completion queue entry."""
+
+    identifier: int
+    opcode: int
+    error: int
+
+    @classmethod
+    def unpack(cls, data: bytes) -> Completion:
+        """Read the 4 bytes of an entry."""
+        return cls(*_CQE.unpack(data))

@@ -1,0 +1,242 @@
+"""The keys of a scenario, their types, ranges and defaults, and what must hold between them.
+
+Every model is frozen and refuses unknown keys. Cross-checks raise :class:`Impossible`, which carries the key it blames.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from host.frame_layout import FrameShape
+
+RING_BYTES = 4 << 20
+GRANULE_BYTES = 4096
+BLOCK_TABLE_ENTRIES = 256
+HEADER_OCTETS_A_PACKET = 14 + 20 + 8 + 12 + 4 + 24  # Ethernet to BTH, ICRC, and preamble, FCS and gap
+MAX_LANE_RATE_GBPS = 12.8
+CHANNELS_A_LINK = 16
+LANES_A_LINK = 2
+SAMPLE_BITS = 16
+
+
+class Impossible(ValueError):
+    """A value that is legal alone and impossible beside the others."""
+
+    def __init__(self, key: str, value: object, allowed: str) -> None:
+        super().__init__(f"{key} = {value}: {allowed}")
+        self.key = key
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class LaneFault(_Section):
+    """One fault on a lane, placed in the window of a shot."""
+
+    kind: Literal["bit_error", "lane_drop"]
+    lane: Annotated[int, Field(ge=0, le=31)]
+    shot: Annotated[int, Field(ge=0)] = 0
+    sample: Annotated[int, Field(ge=0)] = 0
+    beats: Annotated[int, Field(ge=1, le=100_000)] = 1000
+    """Length of a ``lane_drop`` in link clocks."""
+
+
+class LinkFault(_Section):
+    """One fault on the Ethernet link: at a packet sequence number, or with a probability."""
+
+    action: Literal["drop", "duplicate", "reorder", "corrupt", "delay", "stall"]
+    direction: Literal["tx", "rx"] = "tx"
+    psn: Annotated[int, Field(ge=0, le=0xFFFFFF)] | None = None
+    probability: Annotated[float, Field(gt=0.0, le=1.0)] | None = None
+    occurrence: Annotated[int, Field(ge=1, le=1000)] = 1
+    seed: int | None = None
+    delay_ns: Annotated[int, Field(ge=0, le=10_000_000)] = 5_000
+
+    @model_validator(mode="after")
+    def _one_selector(self) -> Self:
+        if (self.psn is None) == (self.probability is None):
+            raise ValueError("needs exactly one of psn and probability")
+        return self
+
+
+class Acquisition(_Section):
+    """What the front end acquires."""
+
+    mode: Literal["ultrasound"] = "ultrasound"
+    source: str = "phantom"
+    channels: Literal[64, 128, 256] = 256
+    samples: Annotated[int, Field(ge=1, le=65_535)] = 4096
+    shots: Annotated[int, Field(ge=1, le=100_000)] = 4
+    prf_hz: Annotated[float, Field(gt=0.0, le=1e6)] = 5000.0
+
+    @field_validator("source")
+    @classmethod
+    def _known_source(cls, value: str) -> str:
+        if value in ("phantom", "ramp", "unique", "prbs") or Path(value).suffix in (".npy", ".h5"):
+            return value
+        raise ValueError("must be phantom, ramp, unique, prbs or the path of a .npy or .h5 file")
+
+    @property
+    def sample_rate_hz(self) -> int:
+        """Samples a second of each channel."""
+        return 80_000_000
+
+    @property
+    def shape(self) -> FrameShape:
+        """Samples, channels and sizes of a frame."""
+        return FrameShape(self.samples, self.channels)
+
+
+class Jesd204b(_Section):
+    """The serial links between converters and front end."""
+
+    k: Annotated[int, Field(ge=8, le=32, multiple_of=4)] = 32
+    scrambling: bool = True
+    subclass: Literal[0, 1] = 1
+    lane_skew_octets: Annotated[int, Field(ge=0, le=512)] = 0
+    faults: tuple[LaneFault, ...] = ()
+
+
+class Rdma(_Section):
+    """The RDMA engine and its connection."""
+
+    transport: Literal["RC"] = "RC"
+    qps: Annotated[int, Field(ge=1, le=3)] = 1
+    pmtu: Literal[256, 512, 1024, 2048, 4096] = 4096
+    sq_depth: Literal[16, 32, 64, 128, 256, 512, 1024] = 1024
+    start_psn: Annotated[int, Field(ge=0, le=0xFFFFFF)] = 0
+    block_bytes: Literal[4096, 8192, 16384, 32768, 65536, 131072, 262144] = 262144
+    interrupt_threshold: Annotated[int, Field(ge=1, le=128)] = 8
+    interrupt_timeout_ns: Annotated[int, Field(ge=100, le=1_000_000)] = 16_000
+    batch: Annotated[int, Field(ge=1, le=64)] = 8
+    retry_count: Annotated[int, Field(ge=0, le=7)] = 7
+    retry_timeout: Annotated[int, Field(ge=1, le=31)] = 4
+    """Exponent of the acknowledgement time-out, 4.096 us x 2^n of simulated time."""
+    acknowledge_every: Annotated[int, Field(ge=1, le=128)] = 16
+
+
+class Link(_Section):
+    """The Ethernet link and what stands at its other end."""
+
+    peer: Literal["auto", "vm", "host", "model"] = "auto"
+    time: Literal["lockstep"] = "lockstep"
+    delay_ns: Annotated[int, Field(ge=0, le=1_000_000)] = 500
+    turnaround_ns: Annotated[int, Field(ge=0, le=1_000_000)] = 500
+    rate_gbps: Annotated[float, Field(ge=1.0, le=100.0)] = 100.0
+    faults: tuple[LinkFault, ...] = ()
+
+
+class Host(_Section):
+    """Receiver and control software."""
+
+    slots: Annotated[int, Field(ge=2, le=128)] = 16
+    software_delay_ns: Annotated[int, Field(ge=0, le=1_000_000)] = 1000
+    policy: Literal["lossless"] = "lossless"
+
+
+class Expect(_Section):
+    """What makes a run pass, beyond the bit-exactness of every delivered frame."""
+
+    frames_lost: Annotated[int, Field(ge=0)] = 0
+    min_goodput_gbps: Annotated[float, Field(ge=0.0)] = 0.0
+    max_latency_us: Annotated[float, Field(gt=0.0)] | None = None
+    flagged_frames: Annotated[int, Field(ge=0)] = 0
+    """Frames that must arrive flagged (lane faults); no more and no fewer."""
+
+
+class Scenario(_Section):
+    """A whole scenario."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")]
+    seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 1
+    simulator: Literal["verilator", "icarus"] = "verilator"
+    acquisition: Acquisition = Acquisition()
+    jesd204b: Jesd204b = Jesd204b()
+    rdma: Rdma = Rdma()
+    link: Link = Link()
+    host: Host = Host()
+    expect: Expect = Expect()
+
+    @property
+    def links(self) -> int:
+        """JESD204B links (converters) that carry the channels."""
+        return self.acquisition.channels // CHANNELS_A_LINK
+
+    @property
+    def wire_goodput_gbps(self) -> float:
+        """Payload rate of MIDDLE packets of one PMTU at the link's rate: the most the wire can carry."""
+        return self.link.rate_gbps * self.rdma.pmtu / (self.rdma.pmtu + HEADER_OCTETS_A_PACKET)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _tuples(cls, data: Any) -> Any:
+        """TOML has arrays only; strict models want tuples."""
+        if isinstance(data, dict):
+            for section in ("jesd204b", "link"):
+                table = data.get(section)
+                if isinstance(table, dict) and isinstance(table.get("faults"), list):
+                    data = {**data, section: {**table, "faults": tuple(table["faults"])}}
+        return data
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        acquisition, shape = self.acquisition, self.acquisition.shape
+        row_rate = acquisition.sample_rate_hz
+        lane_gbps = CHANNELS_A_LINK * SAMPLE_BITS * 1.25 * row_rate / LANES_A_LINK / 1e9
+        if lane_gbps > MAX_LANE_RATE_GBPS + 1e-9:
+            raise Impossible(
+                "acquisition.mode", acquisition.mode, f"{lane_gbps:.2f} Gb/s a lane; at most {MAX_LANE_RATE_GBPS}"
+            )
+        in_ring = -(-shape.frame_bytes // GRANULE_BYTES) * GRANULE_BYTES
+        largest = (RING_BYTES - 128) // (acquisition.channels * 2)
+        if in_ring > RING_BYTES:
+            raise Impossible(
+                "acquisition.samples",
+                acquisition.samples,
+                f"a frame of {shape.frame_bytes} bytes does not fit into the ring of {RING_BYTES}; "
+                f"allowed 1 to {largest} at {acquisition.channels} channels",
+            )
+        period = 1.0 / acquisition.prf_hz
+        window = acquisition.samples / row_rate
+        if acquisition.shots > 1 and window >= period:
+            raise Impossible(
+                "acquisition.prf_hz",
+                acquisition.prf_hz,
+                f"the window of {window * 1e6:.1f} us does not fit into {period * 1e6:.1f} us; "
+                f"allowed below {1 / window:.0f} Hz at {acquisition.samples} samples",
+            )
+        blocks = -(-shape.frame_bytes // self.rdma.block_bytes)
+        if blocks > BLOCK_TABLE_ENTRIES:
+            raise Impossible(
+                "rdma.block_bytes",
+                self.rdma.block_bytes,
+                f"a frame would take {blocks} blocks; the block table holds {BLOCK_TABLE_ENTRIES}",
+            )
+        self._sustainable(in_ring, period)
+        for index, fault in enumerate(self.jesd204b.faults):
+            where = f"jesd204b.faults[{index}]"
+            if fault.lane >= self.links * LANES_A_LINK:
+                raise Impossible(f"{where}.lane", fault.lane, f"allowed 0 to {self.links * LANES_A_LINK - 1}")
+            if fault.shot >= acquisition.shots:
+                raise Impossible(f"{where}.shot", fault.shot, f"allowed 0 to {acquisition.shots - 1}")
+            if fault.sample >= acquisition.samples:
+                raise Impossible(f"{where}.sample", fault.sample, f"allowed 0 to {acquisition.samples - 1}")
+        return self
+
+    def _sustainable(self, in_ring: int, period: float) -> None:
+        """Refuse a lossless run whose frames outgrow the ring: what a period leaves behind adds up shot by shot."""
+        drained = self.wire_goodput_gbps * 1e9 / 8 * period
+        left_behind = max(0.0, in_ring - drained)
+        worst = in_ring + left_behind * (self.acquisition.shots - 1)
+        if worst > RING_BYTES and self.expect.frames_lost == 0:
+            limit = self.wire_goodput_gbps * 1e9 / 8 / in_ring
+            raise Impossible(
+                "acquisition.prf_hz",
+                self.acquisition.prf_hz,
+                f"{self.acquisition.shots} frames of {in_ring} bytes outgrow the ring of {RING_BYTES} bytes at "
+                f"{self.wire_goodput_gbps:.1f} Gb/s; sustained up to {limit:.0f} Hz (or say expect.frames_lost)",
+            )
