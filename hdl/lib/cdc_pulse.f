@@ -1,0 +1,2 @@
+cdc_sync.v
+cdc_pulse.v

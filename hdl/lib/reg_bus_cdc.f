@@ -1,0 +1,2 @@
+cdc_sync.v
+reg_bus_cdc.v
