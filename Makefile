@@ -1,0 +1,50 @@
+# EchoBench's front door: every target is one command of the project's own Python, run in the project's own environment.
+
+SCENARIO ?= default
+SIM ?=
+SEED ?=
+PEER ?=
+WAVES ?=
+TESTS ?= tests
+
+PYTHON := .venv/bin/python
+RUN_OPTIONS := $(if $(SIM),--simulator $(SIM)) $(if $(SEED),--seed $(SEED)) $(if $(PEER),--peer $(PEER)) $(if $(filter-out 0,$(WAVES)),--waves)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup sim waves test lint bench registers clean
+
+help: ## list the targets and variables
+	@echo "EchoBench: RTL of an RDMA ultrasound front end against a real verbs stack."
+	@echo
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@echo
+	@echo "  SCENARIO=name|path.toml   what to run (default: default; in sim/scenarios/)"
+	@echo "  SIM=verilator|icarus      simulator, instead of the scenario's"
+	@echo "  SEED=n                    seed, instead of the scenario's"
+	@echo "  PEER=auto|vm|host|model   peer, instead of the scenario's"
+	@echo "  WAVES=1                   record a waveform (FST); slower"
+	@echo "  TESTS=path                what 'make test' runs (default: tests)"
+
+setup: ## install what is missing: Debian packages (as root) and the Python environment
+	@python3 sim/bootstrap.py
+
+sim: setup ## run a scenario and report: build/runs/<scenario>/report.html
+	@$(PYTHON) -m sim run $(SCENARIO) $(RUN_OPTIONS)
+
+waves: setup ## run a scenario and record a waveform: build/runs/<scenario>/waves.fst
+	@$(PYTHON) -m sim run $(SCENARIO) $(RUN_OPTIONS) --waves
+
+test: setup lint ## run lint and every test
+	@$(PYTHON) -m pytest $(TESTS)
+
+lint: setup ## check HDL, Python, types, layering and generated files
+	@$(PYTHON) -m sim lint
+
+bench: setup ## measure the testbench: pipeline against free-running RTL and a per-cycle bench
+	@$(PYTHON) -m sim bench
+
+registers: setup ## renew the files made from host/control/registers.toml
+	@$(PYTHON) -m host.control.registers --write
+
+clean: ## remove everything that runs and builds made
+	rm -rf build

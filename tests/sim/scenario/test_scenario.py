@@ -1,0 +1,84 @@
+"""A scenario is refused before anything is built, with key, value and what is allowed."""
+
+import pytest
+
+from sim.scenario.load import ScenarioError, load, names, parse
+
+BASE = {"name": "test"}
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_scenario_of_the_project_is_valid_and_bears_its_file_name(name):
+    assert load(name).name == name
+
+
+def test_defaults_are_the_published_setup():
+    scenario = load("default")
+    assert (scenario.acquisition.channels, scenario.acquisition.samples, scenario.acquisition.shots) == (256, 4096, 4)
+    assert (scenario.rdma.pmtu, scenario.rdma.sq_depth, scenario.rdma.batch) == (4096, 1024, 8)
+    assert scenario.links == 16
+
+
+def test_the_wire_limit_counts_preamble_gap_and_check_sums():
+    assert parse(BASE, "t").wire_goodput_gbps == pytest.approx(98.04, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"frobnicate": 1}, "unknown key frobnicate; keys of a scenario: name, seed"),
+        ({"acquisition": {"sample": 4}}, "unknown key acquisition.sample; keys of acquisition: mode"),
+        ({"acquisition": {"samples": "12"}}, "acquisition.samples = '12'"),
+        ({"acquisition": {"samples": 0}}, "acquisition.samples = 0: Input should be greater than or equal to 1"),
+        ({"acquisition": {"samples": 9000}}, "allowed 1 to 8191 at 256 channels"),
+        ({"acquisition": {"channels": 100}}, "64, 128 or 256"),
+        ({"acquisition": {"prf_hz": 30_000.0}}, "allowed below 19531 Hz"),
+        ({"acquisition": {"prf_hz": 6000.0, "shots": 64}}, "outgrow the ring of 4194304"),
+        ({"acquisition": {"source": "noise"}}, "must be phantom, ramp, unique, prbs or the path"),
+        ({"rdma": {"pmtu": 1500}}, "rdma.pmtu = 1500: Input should be 256, 512, 1024, 2048 or 4096"),
+        ({"rdma": {"block_bytes": 5000}}, "rdma.block_bytes = 5000"),
+        ({"rdma": {"block_bytes": 4096}}, "the block table holds 256"),
+        ({"rdma": {"start_psn": 1 << 24}}, "less than or equal to 16777215"),
+        ({"jesd204b": {"k": 40}}, "less than or equal to 32"),
+        ({"jesd204b": {"faults": [{"kind": "bit_error", "lane": 32}]}}, "jesd204b.faults[0].lane = 32"),
+        ({"jesd204b": {"faults": [{"kind": "bit_error", "lane": 0, "shot": 4}]}}, "allowed 0 to 3"),
+        ({"link": {"peer": "cloud"}}, "link.peer = 'cloud'"),
+        ({"link": {"rate_gbps": 400.0}}, "less than or equal to 100"),
+        ({"link": {"faults": [{"action": "drop"}]}}, "exactly one of psn and probability"),
+        ({"link": {"faults": [{"action": "drop", "psn": 1, "colour": "red"}]}}, "unknown key link.faults[0].colour"),
+        ({"seed": -1}, "seed = -1"),
+        ({"name": "../evil"}, "name = '../evil'"),
+    ],
+)
+def test_bad_input_is_refused_with_key_and_reason(change, complaint):
+    with pytest.raises(ScenarioError) as refusal:
+        parse({**BASE, **change}, "t.toml")
+    assert complaint in str(refusal.value)
+
+
+def test_all_complaints_come_at_once():
+    with pytest.raises(ScenarioError) as refusal:
+        parse({**BASE, "rdma": {"pmtu": 3, "batch": 0}}, "t.toml")
+    assert "rdma.pmtu" in str(refusal.value)
+    assert "rdma.batch" in str(refusal.value)
+
+
+def test_an_unknown_name_lists_what_there_is():
+    with pytest.raises(ScenarioError, match="default"):
+        load("nonsense")
+
+
+def test_broken_toml_names_file_and_place(tmp_path):
+    path = tmp_path / "broken.toml"
+    path.write_text("name = \n")
+    with pytest.raises(ScenarioError, match=r"broken.toml: not valid TOML.*line 1"):
+        load(str(path))
+
+
+def test_overrides_replace_single_keys():
+    scenario = load("default", {"seed": 7, "link": {"peer": "model"}})
+    assert (scenario.seed, scenario.link.peer) == (7, "model")
+
+
+def test_a_burst_that_the_ring_absorbs_is_allowed_at_a_rate_that_cannot_be_sustained():
+    assert parse({**BASE, "acquisition": {"prf_hz": 6000.0, "shots": 4}}, "t").acquisition.shots == 4
