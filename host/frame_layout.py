@@ -1,8 +1,8 @@
 """The frame in memory: header, samples, trailer. The one place where its layout is written.
 
-Little-endian throughout. A frame is a 64-byte header, ``samples x channels`` int16 in sample-major order (``[sample][channel]``),
-padding to 64 bytes, and a 64-byte trailer; in the ring and in a receive slot it is contiguous. Both check sums are CRC-32C
-(Castagnoli: reflected polynomial 0x82F63B78, initial value and final complement all ones).
+Little-endian throughout. A frame is a 64-byte header, ``samples x channels`` int16 in sample-major order
+(``[sample][channel]``), padding to 64 bytes, and a 64-byte trailer; in the ring and in a receive slot it is contiguous.
+The check sums are CRC-32C (Castagnoli: reflected polynomial 0x82F63B78, initial value and final complement all ones).
 """
 
 from __future__ import annotations
@@ -24,51 +24,49 @@ MODE_PHOTOACOUSTIC = 2
 HIGH_WATER_UNIT = 256
 """The header's ring high-water mark counts units of this many bytes, rounded up."""
 
-HEADER = np.dtype(
-    {
-        "names": [
-            "magic",
-            "version",
-            "header_bytes",
-            "mode",
-            "sample_format",
-            "sequence",
-            "shot",
-            "configuration",
-            "timestamp",  # [63:32] seconds, [31:2] nanoseconds, [1:0] quarter nanoseconds, of the first sample
-            "trigger",  # [63:8] sample tick of the trigger, [7:0] fraction in 1/256 sample
-            "samples",
-            "channels",
-            "sample_rate",  # units of 10 kHz
-            "payload_bytes",  # samples * channels * 2, without padding
-            "dropped_before",  # frames dropped between the previous delivered frame and this one, saturating
-            "ring_high_water",  # units of 256 bytes, rounded up, since the previous frame
-            "flags",
-            "crc",  # of bytes 0..59
-        ],
-        "formats": ["<u4", "u1", "u1", "u1", "u1", "<u8", "<u4", "<u4", "<u8", "<u8", "<u4", "<u2", "<u2", "<u4", "<u2"]
-        + ["<u2", "<u4", "<u4"],
-        "offsets": [0, 4, 5, 6, 7, 8, 16, 20, 24, 32, 40, 44, 46, 48, 52, 54, 56, 60],
-        "itemsize": HEADER_BYTES,
-    }
+
+def _record(size: int, fields: list[tuple[str, str, int]]) -> np.dtype[Any]:
+    """Return the dtype of a record from ``(name, format, byte offset)`` rows."""
+    names, formats, offsets = zip(*fields, strict=True)
+    return np.dtype({"names": list(names), "formats": list(formats), "offsets": list(offsets), "itemsize": size})
+
+
+HEADER = _record(
+    HEADER_BYTES,
+    [
+        ("magic", "<u4", 0),
+        ("version", "u1", 4),
+        ("header_bytes", "u1", 5),
+        ("mode", "u1", 6),
+        ("sample_format", "u1", 7),
+        ("sequence", "<u8", 8),
+        ("shot", "<u4", 16),
+        ("configuration", "<u4", 20),
+        ("timestamp", "<u8", 24),  # of the first sample: [63:32] seconds, [31:2] nanoseconds, [1:0] quarters of one
+        ("trigger", "<u8", 32),  # [63:8] sample tick of the trigger, [7:0] fraction in 1/256 sample
+        ("samples", "<u4", 40),
+        ("channels", "<u2", 44),
+        ("sample_rate", "<u2", 46),  # units of 10 kHz
+        ("payload_bytes", "<u4", 48),  # samples * channels * 2, without padding
+        ("dropped_before", "<u2", 52),  # frames dropped between the previous delivered frame and this one, saturating
+        ("ring_high_water", "<u2", 54),  # units of HIGH_WATER_UNIT, rounded up, since the previous frame
+        ("flags", "<u4", 56),
+        ("crc", "<u4", 60),  # of bytes 0..59
+    ],
 )
 
-TRAILER = np.dtype(
-    {
-        "names": [
-            "magic",
-            "link_errors",  # see LinkError, gathered from the frame's first to its last sample
-            "sequence",
-            "timestamp",  # of the last sample, as in the header
-            "payload_crc",  # of the samples without padding
-            "samples",
-            "error_lanes",  # one bit a lane (lanes 0..63) that had a data error
-            "crc",  # of bytes 0..59
-        ],
-        "formats": ["<u4", "<u4", "<u8", "<u8", "<u4", "<u4", "<u8", "<u4"],
-        "offsets": [0, 4, 8, 16, 24, 28, 32, 60],
-        "itemsize": TRAILER_BYTES,
-    }
+TRAILER = _record(
+    TRAILER_BYTES,
+    [
+        ("magic", "<u4", 0),
+        ("link_errors", "<u4", 4),  # see LinkError, gathered from the frame's first to its last sample
+        ("sequence", "<u8", 8),
+        ("timestamp", "<u8", 16),  # of the last sample, as in the header
+        ("payload_crc", "<u4", 24),  # of the samples without padding
+        ("samples", "<u4", 28),
+        ("error_lanes", "<u8", 32),  # one bit a lane (lanes 0..63) that had a data error
+        ("crc", "<u4", 60),  # of bytes 0..59
+    ],
 )
 
 

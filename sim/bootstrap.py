@@ -1,7 +1,7 @@
 """Install what a checkout needs: Debian packages, and a virtual environment with the locked Python packages.
 
-Runs on any Python 3 with the standard library alone, before anything is installed. Does nothing, quickly, when all is there. Without root and
-with Debian packages missing it names the one command that installs them and fails.
+Runs on any Python 3 with the standard library alone, before anything is installed. Does nothing, quickly, when all is
+there. Without root and with Debian packages missing it names the one command that installs them and fails.
 """
 
 from __future__ import annotations
@@ -82,7 +82,9 @@ def run(command: list[str], log: Path, environment: dict[str, str] | None = None
     """Run a command with its output in ``log``, a sign of life every few seconds, and a limit."""
     started = time.monotonic()
     with log.open("ab") as output:
-        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, env=environment, stdin=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            command, stdout=output, stderr=subprocess.STDOUT, env=environment, stdin=subprocess.DEVNULL
+        )
         try:
             while process.poll() is None:
                 try:
@@ -91,14 +93,18 @@ def run(command: list[str], log: Path, environment: dict[str, str] | None = None
                     elapsed = time.monotonic() - started
                     say(f"{command[0].rsplit('/', 1)[-1]} {command[1]} is still at work ({elapsed:.0f} s)")
                     if elapsed > INSTALL_LIMIT_SECONDS:
-                        sys.exit(f"setup: {' '.join(command[:3])} took longer than {INSTALL_LIMIT_SECONDS} s; see {log}")
+                        sys.exit(
+                            f"setup: {' '.join(command[:3])} took longer than {INSTALL_LIMIT_SECONDS} s; see {log}"
+                        )
         finally:
             if process.poll() is None:
                 process.terminate()
                 process.wait()
     if process.returncode != 0:
         tail = "\n".join(log.read_text(errors="replace").splitlines()[-15:])
-        sys.exit(f"setup: {' '.join(command[:4])} failed with exit code {process.returncode}:\n{tail}\n(whole log: {log})")
+        sys.exit(
+            f"setup: {' '.join(command[:4])} failed with exit code {process.returncode}:\n{tail}\n(whole log: {log})"
+        )
 
 
 def install_python_packages() -> None:
@@ -108,7 +114,9 @@ def install_python_packages() -> None:
     ).stdout.split()
     if tuple(int(part) for part in version[:2]) != PYTHON_VERSION:
         wanted = ".".join(map(str, PYTHON_VERSION))
-        sys.exit(f"setup: {SYSTEM_PYTHON} is {'.'.join(version)}; Debian 12's {wanted} is needed (pyverbs is made for it)")
+        sys.exit(
+            f"setup: {SYSTEM_PYTHON} is {'.'.join(version)}; Debian 12's {wanted} is needed (pyverbs is made for it)"
+        )
     stamp = VENV / "installed"
     wanted_stamp = hashlib.sha256(LOCK.read_bytes() + repr((version, str(VENV))).encode()).hexdigest()
     if stamp.exists() and stamp.read_text() == wanted_stamp:
@@ -116,7 +124,19 @@ def install_python_packages() -> None:
     log = BUILD / "setup-python.log"
     say(f"making .venv with {sum(1 for line in LOCK.read_text().splitlines() if '==' in line)} locked packages")
     run([SYSTEM_PYTHON, "-m", "venv", "--clear", "--system-site-packages", str(VENV)], log)
-    run([str(VENV / "bin" / "python"), "-m", "pip", "install", "--no-input", "--disable-pip-version-check", "-r", str(LOCK)], log)
+    run(
+        [
+            str(VENV / "bin" / "python"),
+            "-m",
+            "pip",
+            "install",
+            "--no-input",
+            "--disable-pip-version-check",
+            "-r",
+            str(LOCK),
+        ],
+        log,
+    )
     stamp.write_text(wanted_stamp)
 
 

@@ -1,8 +1,8 @@
-"""Blocks of the ring in, work requests out: the policy of the control software, without any input or output of its own.
+"""Blocks of the ring in, work requests out: the control software's policy, without input or output of its own.
 
-A frame takes the next receive slot when its first block appears, if that slot has been released; its blocks become WRITEs to consecutive
-addresses of the slot, the last one with the immediate that names slot and sequence. Work requests are handed out in batches, as long as
-the send queue has room.
+A frame takes the next receive slot when its first block appears, if that slot has been released; its blocks become
+WRITEs to consecutive addresses of the slot, the last one with the immediate that names slot and sequence. Work requests
+are handed out in batches, as long as the send queue has room.
 """
 
 from __future__ import annotations

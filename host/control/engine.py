@@ -1,4 +1,4 @@
-"""Driver of the RDMA engine: local identity, queue pairs, doorbells, completions. Register names and flows of PG332 v3.1."""
+"""Driver of the RDMA engine: identity, queue pairs, doorbells, completions. Register names and flows of PG332 v3.1."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What control software needs of the machine it runs on: registers, shared memory, interrupts, a clock.
 
-The same control code runs on the processing system of a board (UIO device, DMA memory) and in simulation (an AXI4-Lite master, the
-bench's memory); each implements :class:`Platform`.
+The same control code runs on the processing system of a board (UIO device, DMA memory) and in simulation (an AXI4-Lite
+master, the bench's memory); each implements :class:`Platform`.
 """
 
 from __future__ import annotations

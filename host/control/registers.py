@@ -1,4 +1,4 @@
-"""The register map, read from ``registers.toml``: addresses for software, constants for the RTL, tables for the documentation.
+"""The register map, read from ``registers.toml``: addresses for software, RTL constants, tables for the documentation.
 
 ``python -m host.control.registers --write`` renews the generated files, ``--check`` fails if one is out of date.
 """
@@ -10,7 +10,8 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, reduce
+from operator import or_
 from pathlib import Path
 
 _HERE = Path(__file__).resolve().parent
@@ -47,7 +48,10 @@ class Field:
 
 @dataclass(frozen=True)
 class Register:
-    """One register, or ``count`` of them ``stride`` bytes apart; ``offset`` is relative to the block's base."""
+    """One register, or ``count`` of them ``stride`` bytes apart; ``offset`` is relative to the block's base.
+
+    The registers of a repeating block have the block's ``count`` and ``stride``.
+    """
 
     block: str
     name: str
@@ -59,6 +63,11 @@ class Register:
     count: int
     stride: int
     fields: tuple[Field, ...]
+
+    @property
+    def mask(self) -> int:
+        """The bits that mean something: those of the fields, or all 32."""
+        return reduce(or_, (field.mask for field in self.fields), 0) or 0xFFFFFFFF
 
     def address(self, index: int = 0) -> int:
         """Absolute byte address of instance ``index``; raise ``IndexError`` outside ``range(count)``."""
@@ -81,6 +90,8 @@ class Block:
     base: int
     summary: str
     registers: tuple[Register, ...]
+    count: int = 1
+    stride: int = 0
 
     def __getitem__(self, register: str) -> Register:
         for candidate in self.registers:
@@ -98,6 +109,7 @@ def _blocks() -> Iterator[Block]:
     with _DESCRIPTION.open("rb") as file:
         description = tomllib.load(file)
     for block in description["block"]:
+        count, stride = block.get("count", 1), block.get("stride", 0)
         registers = tuple(
             Register(
                 block=block["name"],
@@ -107,13 +119,13 @@ def _blocks() -> Iterator[Block]:
                 access=entry["access"],
                 reset=entry.get("reset", 0),
                 summary=entry["summary"],
-                count=entry.get("count", 1),
-                stride=entry.get("stride", 0),
+                count=entry.get("count", count),
+                stride=entry.get("stride", stride),
                 fields=tuple(_field(field) for field in entry.get("fields", [])),
             )
             for entry in block["register"]
         )
-        yield Block(block["name"], block["base"], block["summary"], registers)
+        yield Block(block["name"], block["base"], block["summary"], registers, count, stride)
 
 
 @cache
@@ -123,7 +135,7 @@ def register_map() -> dict[str, Block]:
 
 
 def rtl_header() -> str:
-    """Verilog macros: ``EB_<BLOCK>_<REGISTER>`` is the offset in its block, ``..._RESET`` the reset value."""
+    """Verilog macros: ``EB_<BLOCK>_<REGISTER>`` is the offset in its block, ``..._RESET`` the reset value, ``..._MASK`` its meaningful bits."""
     lines = [
         "// Made from host/control/registers.toml by host/control/registers.py; do not edit.",
         "`ifndef EB_REGISTERS_VH",
@@ -135,15 +147,16 @@ def rtl_header() -> str:
             name = f"EB_{block.name}_{register.name}"
             lines.append(f"`define {name} 20'h{register.offset:05x}")
             lines.append(f"`define {name}_RESET 32'h{register.reset:08x}")
+            lines.append(f"`define {name}_MASK 32'h{register.mask:08x}")
             if register.count > 1:
                 lines.append(f"`define {name}_STRIDE {register.stride}")
     lines.append("`endif")
     return "\n".join(lines) + "\n"
 
 
-def _rows(register: Register) -> Iterator[str]:
+def _rows(register: Register, repeated_with_block: bool) -> Iterator[str]:
     offset = f"0x{register.offset:03X}"
-    if register.count > 1:
+    if register.count > 1 and not repeated_with_block:
         offset += f" + i*0x{register.stride:X}, i < {register.count}"
     yield f"| {offset} | {register.name} | {register.access} | 0x{register.reset:X} | {register.summary} |"
     for field in register.fields:
@@ -155,10 +168,11 @@ def document() -> str:
     """The register map as Markdown tables."""
     lines = ["# Registers", "", "Made from `registers.toml`; `make registers` renews it.", ""]
     for block in register_map().values():
-        lines += [f"## {block.name}, base 0x{block.base:05X}", "", block.summary, ""]
+        instances = f" + i*0x{block.stride:X}, i < {block.count}" if block.count > 1 else ""
+        lines += [f"## {block.name}, base 0x{block.base:05X}{instances}", "", block.summary, ""]
         lines += ["| offset | register | access | reset | meaning |", "|---|---|---|---|---|"]
         for register in block.registers:
-            lines += _rows(register)
+            lines += _rows(register, block.count > 1)
         lines.append("")
     return "\n".join(lines)
 

@@ -33,8 +33,8 @@ class StreamStatistics:
 class Stream:
     """Move blocks from the ring to the receiver over one or more queue pairs; a frame stays on one of them.
 
-    ``slot_credit(total)`` is awaited when every receive slot is taken; it returns the number of slots released since the start
-    once that is at least ``total``.
+    ``slot_credit(queue_pair, total)`` is awaited when every receive slot is taken; it returns the number of slots
+    released since the start once that is at least ``total``.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Send queue entries and completions as the engine reads and writes them in memory (PG332 v3.1, 64-byte WQE and 4-byte CQE)."""
+"""Send queue entries (64 bytes) and completions (4 bytes) as the engine has them in memory; PG332 v3.1."""
 
 from __future__ import annotations
 

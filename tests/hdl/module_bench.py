@@ -34,7 +34,7 @@ def run_module(
     environment: Mapping[str, str] | None = None,
     seed: int = 1,
 ) -> None:
-    """Compile ``hdl/<module>`` (a path without suffix; its name is the top) and run the cocotb tests of ``test_module``."""
+    """Compile ``hdl/<module>`` (a path without suffix, the top by name) and run the cocotb tests of ``test_module``."""
     top = Path(module).name
     design = Design(
         top=top,

@@ -1,0 +1,1 @@
+"""A run from scenario to verdict: build, start, watch, stop, verify, report."""

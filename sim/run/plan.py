@@ -1,0 +1,63 @@
+"""What the simulator's process must know of a run, handed over as one JSON file in the run's folder."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from sim.scenario.load import parse
+from sim.scenario.model import Scenario
+
+VARIABLE = "ECHOBENCH_PLAN"
+"""Environment variable that names the plan's file."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A scenario, the folder for what it leaves, and where the peer is reached."""
+
+    scenario: Scenario
+    directory: Path
+    peer_kind: str
+    wire: dict[str, Any]
+    control: dict[str, Any]
+    wall_guard_seconds: float = 20.0
+
+    @property
+    def path(self) -> Path:
+        """File of the plan."""
+        return self.directory / "plan.json"
+
+    @property
+    def result_path(self) -> Path:
+        """File in which the simulator leaves its result."""
+        return self.directory / "session.json"
+
+    @property
+    def progress_path(self) -> Path:
+        """File to which the simulator appends its progress, one JSON object a line."""
+        return self.directory / "progress.jsonl"
+
+    @property
+    def events_path(self) -> Path:
+        """File of the bench's probe."""
+        return self.directory / "events.csv"
+
+    @property
+    def capture_path(self) -> Path:
+        """File in which received frames are kept as they came."""
+        return self.directory / "capture.log"
+
+    def store(self) -> None:
+        """Write the plan's file."""
+        content = {**asdict(self), "scenario": self.scenario.model_dump(mode="json"), "directory": str(self.directory)}
+        self.path.write_text(json.dumps(content, indent=1))
+
+    @classmethod
+    def load(cls, path: Path) -> Plan:
+        """Read a plan's file."""
+        content = json.loads(path.read_text())
+        scenario = parse(content.pop("scenario"), path.name)
+        return cls(scenario=scenario, directory=Path(content.pop("directory")), **content)
