@@ -135,7 +135,10 @@ def register_map() -> dict[str, Block]:
 
 
 def rtl_header() -> str:
-    """Verilog macros: ``EB_<BLOCK>_<REGISTER>`` is the offset in its block, ``..._RESET`` the reset value, ``..._MASK`` its meaningful bits."""
+    """Verilog macros: ``EB_<BLOCK>_<REGISTER>`` is the offset in its block, ``..._RESET`` its reset value.
+
+    ``..._MASK`` has the bits that mean something, ``..._STRIDE`` is the distance of repeated registers.
+    """
     lines = [
         "// Made from host/control/registers.toml by host/control/registers.py; do not edit.",
         "`ifndef EB_REGISTERS_VH",
