@@ -1,0 +1,182 @@
+"""One reliable queue pair that takes WRITEs with immediate, and its completions."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from pyverbs.addr import GID, AHAttr, GlobalRoute
+from pyverbs.cq import CQ, CompChannel
+from pyverbs.enums import (
+    IBV_ACCESS_LOCAL_WRITE,
+    IBV_ACCESS_REMOTE_WRITE,
+    IBV_QPS_ERR,
+    IBV_QPT_RC,
+    IBV_WC_WITH_IMM,
+)
+from pyverbs.pyverbs_error import PyverbsError, PyverbsRDMAError
+from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
+from pyverbs.wr import SGE, RecvWR
+
+from host.exchange import PATH_MTUS
+from host.receive.device import PORT, Device
+from host.receive.events import EventDescriptor, new_event_descriptors
+
+SEND_DEPTH = 1024
+RECEIVE_DEPTH = 128
+COMPLETION_DEPTH = 128
+SEND_ELEMENTS = 16
+RECEIVE_ELEMENTS = 16
+INLINE_BYTES = 256
+RNR_TIMER_640_US = 12
+_POLL_BATCH = 16
+_ADDRESS_UNRESOLVED = 110  # ETIMEDOUT
+_STATUS_NAMES = (
+    "success",
+    "local_length_error",
+    "local_qp_operation_error",
+    "local_eec_operation_error",
+    "local_protection_error",
+    "flushed",
+    "memory_window_bind_error",
+    "bad_response",
+    "local_access_error",
+    "remote_invalid_request",
+    "remote_access_error",
+    "remote_operation_error",
+    "retries_exceeded",
+    "rnr_retries_exceeded",
+    "local_rdd_violation",
+    "remote_invalid_rd_request",
+    "remote_aborted",
+    "invalid_eec",
+    "invalid_eec_state",
+    "fatal",
+    "response_timeout",
+    "general_error",
+)
+
+
+class ConnectionFailed(RuntimeError):
+    """The queue pair cannot be set up or has failed; the text names the cause."""
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """The completion of a WRITE with immediate: the bytes that WRITE brought, and its immediate."""
+
+    immediate: int
+    length: int
+
+
+class Connection:
+    """A queue pair in three steps: construct (its number can be told), :meth:`connect`, :meth:`poll` and :meth:`repost`."""
+
+    def __init__(self, device: Device) -> None:
+        self._device = device
+        try:
+            with new_event_descriptors() as found:
+                self._channel = CompChannel(device.context)
+            self.event = EventDescriptor(found[0])
+            self._completions = CQ(device.context, COMPLETION_DEPTH, None, self._channel, 0)
+            caps = QPCap(SEND_DEPTH, RECEIVE_DEPTH, SEND_ELEMENTS, RECEIVE_ELEMENTS, INLINE_BYTES)
+            self._pair: Any = QP(
+                device.domain,
+                QPInitAttr(qp_type=IBV_QPT_RC, scq=self._completions, rcq=self._completions, cap=caps),
+            )
+        except PyverbsError as error:
+            raise ConnectionFailed(f"cannot make a queue pair on {device.name}: {error}") from error
+        self.qpn: int = self._pair.qp_num
+        self.psn = 0
+        self.failure: str | None = None
+        # One receive, posted over and over: pyverbs leaks a little with every new one. No byte goes to its element.
+        self._receive = RecvWR(wr_id=self.qpn, num_sge=1, sg=[SGE(0, 0, 0)])
+
+    def connect(self, qpn: int, psn: int, ip: str, pmtu: int) -> None:
+        """Connect to queue pair ``qpn`` at ``ip``, whose first packet carries ``psn``, and post all receives."""
+        attributes = QPAttr(port_num=PORT)
+        attributes.qp_access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE
+        attributes.path_mtu = PATH_MTUS.index(pmtu) + 1
+        attributes.dest_qp_num = qpn
+        attributes.rq_psn = psn
+        attributes.sq_psn = self.psn
+        attributes.max_dest_rd_atomic = 1
+        attributes.max_rd_atomic = 1
+        attributes.min_rnr_timer = RNR_TIMER_640_US
+        attributes.timeout = 14
+        attributes.retry_cnt = 7
+        attributes.rnr_retry = 7
+        attributes.ah_attr = AHAttr(
+            is_global=1,
+            port_num=PORT,
+            gr=GlobalRoute(dgid=GID(mapped_gid(ip)), sgid_index=self._device.port.gid_index, hop_limit=64),
+        )
+        try:
+            self._pair.to_rts(attributes)
+        except PyverbsRDMAError as error:
+            hint = ""
+            if error.error_code == _ADDRESS_UNRESOLVED:
+                hint = (
+                    f"; nobody answered for {ip}: add a permanent neighbour "
+                    f"('ip neighbour replace {ip} lladdr MAC nud permanent dev {self._device.port.netdev}')"
+                )
+            raise ConnectionFailed(f"cannot connect to queue pair 0x{qpn:x} at {ip}: {error}{hint}") from error
+        for _ in range(RECEIVE_DEPTH):
+            self.repost()
+        self._completions.req_notify(False)
+
+    def repost(self) -> None:
+        """Post one receive, for the next immediate."""
+        self._pair.post_recv(self._receive)
+
+    def acknowledge_event(self) -> None:
+        """Take a waiting completion event and arm the next one. Poll once more afterwards: a completion may have come between."""
+        while self.event.waiting():
+            self._channel.get_cq_event(self._completions)
+            self._completions.ack_events(1)
+        self._completions.req_notify(False)
+
+    def poll(self) -> list[Arrival]:
+        """Return what has completed. Completions with an error are summed up in ``failure``; nothing arrives after them."""
+        arrivals: list[Arrival] = []
+        statuses: Counter[str] = Counter()
+        while True:
+            count, completions = self._completions.poll(_POLL_BATCH)
+            for completion in completions:
+                if completion.status:
+                    statuses[status_name(completion.status)] += 1
+                elif completion.wc_flags & IBV_WC_WITH_IMM:
+                    immediate = int.from_bytes(completion.imm_data.to_bytes(4, "little"), "big")
+                    arrivals.append(Arrival(immediate, completion.byte_len))
+            if count == 0:
+                break
+        if statuses and self.failure is None:
+            counts = ", ".join(f"{count} x {name}" for name, count in sorted(statuses.items()))
+            state = "in its error state" if self.in_error_state() else "not in its error state"
+            self.failure = f"queue pair 0x{self.qpn:x} is {state}; completions: {counts}"
+        return arrivals
+
+    def in_error_state(self) -> bool:
+        """Ask the device whether the queue pair is in its error state (it sends no event for that)."""
+        state: int = self._pair.query(1)[0].qp_state
+        return state == IBV_QPS_ERR
+
+    def close(self) -> None:
+        """Destroy the queue pair. The sender must have stopped."""
+        self._receive.close()
+        self._pair.close()
+        self._completions.close()
+        self._channel.close()
+
+
+def mapped_gid(ip: str) -> str:
+    """Return the IPv4-mapped GID of an address, in eight groups of four digits (older pyverbs takes no shorter form)."""
+    value = int(ipaddress.IPv4Address(ip))
+    return f"0000:0000:0000:0000:0000:ffff:{value >> 16:04x}:{value & 0xFFFF:04x}"
+
+
+def status_name(status: int) -> str:
+    """Return a readable name of a work completion status."""
+    return _STATUS_NAMES[status] if status < len(_STATUS_NAMES) else f"status_{status}"

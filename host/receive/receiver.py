@@ -1,0 +1,170 @@
+"""Frames as they arrive: verified, as numpy views of the memory that the FPGA wrote, released by the user in any order."""
+
+from __future__ import annotations
+
+import select
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from host.frame_layout import HEADER_BYTES, FrameShape, split_immediate
+from host.receive.connection import Arrival, Connection
+from host.receive.inspection import inspect
+from host.receive.pool import MemoryPool
+from host.receive.release import ReleaseOrder
+
+_FIRST_NAP_SECONDS = 20e-6
+_LONGEST_NAP_SECONDS = 1e-3
+
+
+class ReceiveFailed(RuntimeError):
+    """No more frames will come; the text names the cause."""
+
+
+class FrameGone(RuntimeError):
+    """Samples were asked of a frame that was released, or that is too broken to have any."""
+
+
+class Frame:
+    """One received frame. Release it (or leave its ``with`` block) when its samples are no longer needed.
+
+    ``header`` and ``trailer`` are records of :mod:`host.frame_layout` (``trailer`` is ``None`` if the header cannot be trusted);
+    ``problems`` says what is wrong, in words; ``ok`` is true when nothing is.
+    """
+
+    def __init__(
+        self, receiver: Receiver, queue_pair: int, index: int, arrival: Arrival, memory: NDArray[np.uint8], held: bool
+    ) -> None:
+        self._receiver = receiver
+        self._memory: NDArray[np.uint8] | None = memory
+        self.queue_pair = queue_pair
+        self.index = index
+        """Place in the order of arrival on its queue pair, from 0."""
+        self.immediate = arrival.immediate
+        self.slot, self._low_bits = split_immediate(arrival.immediate)
+        findings = inspect(memory, arrival.immediate, arrival.length)
+        self.header: Any = findings.header.copy()
+        self.trailer: Any = None if findings.trailer is None else findings.trailer.copy()
+        self.shape: FrameShape | None = findings.shape
+        self.payload_crc = findings.payload_crc
+        overrun = (f"overrun: slot {self.slot} was written before its frame was released",) if held else ()
+        self.problems: tuple[str, ...] = findings.problems + overrun
+
+    @property
+    def ok(self) -> bool:
+        """Nothing is wrong with the frame."""
+        return not self.problems
+
+    @property
+    def sequence(self) -> int:
+        """Sequence number from the header; if that is not valid, the low bits that the immediate carries."""
+        return self._low_bits if self.shape is None else int(self.header["sequence"])
+
+    @property
+    def memory(self) -> NDArray[np.uint8]:
+        """The frame's bytes as they were received, header to trailer; the whole slot if the header is not valid."""
+        if self._memory is None:
+            raise FrameGone(f"frame {self.sequence} was released; its memory belongs to another frame now")
+        return self._memory if self.shape is None else self._memory[: self.shape.frame_bytes]
+
+    @property
+    def samples(self) -> NDArray[np.int16]:
+        """The samples, int16 ``[sample, channel]``, without a copy: copy them to keep them beyond the release."""
+        memory = self.memory
+        if self.shape is None:
+            raise FrameGone(f"frame in slot {self.slot} has no valid header: {'; '.join(self.problems)}")
+        payload = memory[HEADER_BYTES : HEADER_BYTES + self.shape.payload_bytes]
+        return payload.view("<i2").reshape(self.shape.samples, self.shape.channels)
+
+    def release(self) -> None:
+        """Give the slot back to the sender. A second call does nothing."""
+        if self._memory is not None:
+            self._memory = None
+            self._receiver._release(self)
+
+    def __enter__(self) -> Frame:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+
+class Receiver:
+    """Frames of one or more connected queue pairs that share a pool; each owns an equal run of the slots, in order.
+
+    Iterate over it for ever, or call :meth:`poll` (never waits) or :meth:`receive` (waits a limited time).
+    """
+
+    def __init__(self, connections: Sequence[Connection], pool: MemoryPool) -> None:
+        if pool.slots % len(connections):
+            raise ValueError(f"{pool.slots} slots cannot be shared equally by {len(connections)} queue pairs")
+        self._connections = tuple(connections)
+        self._slots_each = pool.slots // len(connections)
+        self._memories = [np.frombuffer(pool.slot(slot), np.uint8) for slot in range(pool.slots)]
+        self._held: set[tuple[int, int]] = set()
+        self._orders = [ReleaseOrder() for _ in connections]
+        self._ready: list[Frame] = []
+
+    def released(self, queue_pair: int) -> int:
+        """Return how many frames of a queue pair are released with all before them: the sender's credit."""
+        return self._orders[queue_pair].count
+
+    def poll(self) -> list[Frame]:
+        """Return the frames that have arrived; raise :class:`ReceiveFailed` when a queue pair has failed and all frames are out."""
+        frames = [
+            self._frame(index, arrival)
+            for index, connection in enumerate(self._connections)
+            for arrival in connection.poll()
+        ]
+        failures = [connection.failure for connection in self._connections if connection.failure]
+        if failures and not frames:
+            raise ReceiveFailed("; ".join(failures))
+        return frames
+
+    def receive(self, timeout_seconds: float) -> Frame | None:
+        """Return the next frame, or ``None`` after ``timeout_seconds``. Other threads run while this one waits."""
+        deadline = time.monotonic() + timeout_seconds
+        poller = select.poll()
+        for connection in self._connections:
+            poller.register(connection.event.fileno(), select.POLLIN)
+        nap = _FIRST_NAP_SECONDS
+        while not self._ready:
+            self._ready = self.poll()
+            left = deadline - time.monotonic()
+            if self._ready or left <= 0:
+                break
+            if (
+                nap < _LONGEST_NAP_SECONDS
+            ):  # a frame that is about to come is met sooner by looking than by an interrupt
+                time.sleep(min(nap, left))
+                nap *= 2
+            elif poller.poll(left * 1000):
+                for connection in self._connections:
+                    connection.acknowledge_event()
+        return self._ready.pop(0) if self._ready else None
+
+    def __iter__(self) -> Iterator[Frame]:
+        while True:
+            frame = self.receive(1.0)
+            if frame is not None:
+                yield frame
+
+    def _frame(self, queue_pair: int, arrival: Arrival) -> Frame:
+        slot, _ = split_immediate(arrival.immediate)
+        if slot >= self._slots_each:
+            raise ReceiveFailed(
+                f"immediate 0x{arrival.immediate:08x} names slot {slot}; queue pair {queue_pair} has {self._slots_each}"
+            )
+        memory = self._memories[queue_pair * self._slots_each + slot]
+        held = (queue_pair, slot) in self._held
+        frame = Frame(self, queue_pair, self._orders[queue_pair].arrived(), arrival, memory, held)
+        self._held.add((queue_pair, slot))
+        self._connections[queue_pair].repost()
+        return frame
+
+    def _release(self, frame: Frame) -> None:
+        self._held.discard((frame.queue_pair, frame.slot))
+        self._orders[frame.queue_pair].release(frame.index)

@@ -1,0 +1,291 @@
+"""The receiver as a process: queue pair exchange over a control stream, frames checked, logged and released as they come."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import platform
+import select
+import socket
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from host.exchange import (
+    VERSION,
+    Connect,
+    Event,
+    Exchange,
+    ExchangeClosed,
+    ExchangeError,
+    Finish,
+    FrameReceived,
+    Hello,
+    PortStream,
+    Ready,
+    ReceiverQueuePair,
+    Released,
+    SocketStream,
+    Summary,
+)
+from host.receive.capture import CaptureWriter
+from host.receive.connection import Connection, ConnectionFailed
+from host.receive.device import Device, DeviceError
+from host.receive.pool import MemoryPool, PoolError
+
+if TYPE_CHECKING:
+    from host.receive.receiver import Frame, Receiver
+
+_PORTS = Path("/sys/class/virtio-ports")
+_ACTIVE_LIMIT_SECONDS = 5.0
+_HEARTBEAT_MS = 500
+EXIT_BAD_SETUP = 2
+EXIT_FAILED = 3
+
+
+@dataclass(frozen=True)
+class ServeOptions:
+    """What the receiver process is told on its command line."""
+
+    device: str
+    control: str
+    """``port:NAME`` (a virtio serial port) or ``unix:PATH`` (a socket to listen on)."""
+    slots: int
+    slot_bytes: int
+    queue_pairs: int
+    pmtu: int
+    ip: str | None = None
+    status: Path | None = None
+    """Written when the receiver is ready for the exchange: the Hello message and the kernel's uptime, as JSON."""
+    capture: Path | None = None
+
+
+class Service:
+    """The receiver's resources and its conversation with the control software."""
+
+    def __init__(self, options: ServeOptions) -> None:
+        self._options = options
+        self._device = Device(options.device, options.ip)
+        self._device.check_path_mtu(options.pmtu)
+        self._pool = MemoryPool(options.slots * options.queue_pairs, options.slot_bytes)
+        if self._pool.note:
+            _log(self._pool.note)
+        self._region = self._device.register(self._pool)
+        self._connections = [Connection(self._device) for _ in range(options.queue_pairs)]
+        self._capture = CaptureWriter(options.capture) if options.capture else None
+        self._counters: dict[str, int] = {}
+        self._frames = 0
+        self._flagged = 0
+        self._events: list[str] = []
+        self._released = [0] * options.queue_pairs
+
+    def hello(self) -> Hello:
+        """Describe the receiver."""
+        port, options = self._device.port, self._options
+        return Hello(
+            version=VERSION,
+            kernel=platform.release(),
+            device=self._device.name,
+            ip=port.ip,
+            mac=port.mac,
+            gid=port.gid,
+            pmtu=options.pmtu,
+            rkey=self._region.rkey,
+            slot_bytes=options.slot_bytes,
+            huge_pages=self._pool.huge,
+            queue_pairs=tuple(
+                ReceiverQueuePair(
+                    connection.qpn, connection.psn, self._pool.slot_address(index * options.slots), options.slots
+                )
+                for index, connection in enumerate(self._connections)
+            ),
+        )
+
+    def run(self, exchange: Exchange) -> int:
+        """Serve one connection from Hello to Summary; return the process's exit code."""
+        exchange.send(self.hello())
+        # numpy takes seconds to load in an emulated machine: do it while the other side reads Hello and prepares.
+        from host.receive.receiver import Receiver  # noqa: PLC0415
+
+        try:
+            self._connect(exchange)
+            receiver = Receiver(self._connections, self._pool)
+            exchange.send(Ready())
+            return self._serve(exchange, receiver)
+        except ExchangeClosed:
+            raise
+        except (ConnectionFailed, DeviceError, ExchangeError) as error:
+            self._report(exchange, "setup_failed", str(error))
+            return EXIT_FAILED
+
+    def close(self) -> None:
+        """Give everything back, in the order that the device wants."""
+        for connection in self._connections:
+            connection.close()
+        self._device.close()
+        self._pool.close()
+        if self._capture:
+            self._capture.close()
+
+    def _connect(self, exchange: Exchange) -> None:
+        request = None
+        while request is None:  # the owner of this process sets the limit
+            request = exchange.receive(60.0)
+        if not isinstance(request, Connect):
+            raise ExchangeError(f"a {request.type} message came where connect was due")
+        if len(request.queue_pairs) != len(self._connections):
+            raise ExchangeError(
+                f"connect names {len(request.queue_pairs)} queue pairs, this receiver has {len(self._connections)}"
+            )
+        if request.pmtu > self._options.pmtu:
+            raise ExchangeError(
+                f"connect asks for a path MTU of {request.pmtu}, this receiver has {self._options.pmtu}"
+            )
+        if request.mac == self._device.port.mac:
+            raise ExchangeError(f"mac = {request.mac}: is the receiver's own; the device would loop replies back")
+        self._device.wait_active(_ACTIVE_LIMIT_SECONDS)
+        self._counters = self._device.counters()
+        for connection, peer in zip(self._connections, request.queue_pairs, strict=True):
+            connection.connect(peer.qpn, peer.psn, request.ip, request.pmtu)
+
+    def _serve(self, exchange: Exchange, receiver: Receiver) -> int:
+        from host.receive.receiver import ReceiveFailed  # noqa: PLC0415 - see run()
+
+        poller = select.poll()
+        poller.register(exchange.fileno(), select.POLLIN)
+        poller.register(self._device.asynchronous.fileno(), select.POLLIN)
+        for connection in self._connections:
+            poller.register(connection.event.fileno(), select.POLLIN)
+        while True:
+            try:
+                self._take(exchange, receiver)
+            except ReceiveFailed as error:
+                self._report(exchange, "queue_pair_error", str(error))
+                return EXIT_FAILED
+            except OSError as error:
+                self._report(exchange, "capture_failed", f"frames cannot be kept on disk: {error}")
+                return EXIT_FAILED
+            for message in exchange.pending():
+                if isinstance(message, Finish):
+                    exchange.send(self._summary())
+                    return 0
+                raise ExchangeError(f"a {message.type} message came while receiving")
+            poller.poll(_HEARTBEAT_MS)
+            if self._device.asynchronous.waiting():
+                self._asynchronous_event(exchange)
+            for connection in self._connections:
+                connection.acknowledge_event()
+
+    def _take(self, exchange: Exchange, receiver: Receiver) -> None:
+        while frames := receiver.poll():
+            for frame in frames:
+                self._consume(exchange, frame)
+            for index in range(len(self._connections)):
+                count = receiver.released(index)
+                if count != self._released[index]:
+                    self._released[index] = count
+                    exchange.send(Released(index, count))
+
+    def _consume(self, exchange: Exchange, frame: Frame) -> None:
+        with frame:
+            self._frames += 1
+            self._flagged += not frame.ok
+            if self._capture:
+                self._capture.append(frame.slot, frame.immediate, frame.memory)
+            exchange.send(
+                FrameReceived(
+                    queue_pair=frame.queue_pair,
+                    slot=frame.slot,
+                    immediate=frame.immediate,
+                    sequence=frame.sequence,
+                    bytes=frame.shape.frame_bytes if frame.shape else 0,
+                    ok=frame.ok,
+                    problems=frame.problems,
+                    payload_crc=frame.payload_crc,
+                )
+            )
+
+    def _asynchronous_event(self, exchange: Exchange) -> None:
+        event = self._device.context.get_async_event()
+        event.ack()
+        self._report(exchange, "device_event", f"{self._device.name}: {event}", fatal=False)
+
+    def _report(self, exchange: Exchange, cause: str, detail: str, *, fatal: bool = True) -> None:
+        _log(f"{cause}: {detail}")
+        self._events.append(f"{cause}: {detail}")
+        exchange.send(Event(cause, detail, fatal))
+
+    def _summary(self) -> Summary:
+        now = self._device.counters()
+        return Summary(
+            frames=self._frames,
+            flagged=self._flagged,
+            events=tuple(self._events),
+            counters={name: value - self._counters.get(name, 0) for name, value in now.items()},
+        )
+
+
+def serve(options: ServeOptions) -> int:
+    """Run the receiver until the control software says finish or goes away; return the exit code."""
+    try:
+        service = Service(options)
+    except (DeviceError, PoolError, ConnectionFailed, ValueError) as error:
+        _log(f"error: {error}")
+        return EXIT_BAD_SETUP
+    try:
+        with contextlib.closing(_open_control(options, service)) as exchange:
+            return service.run(exchange)
+    except ExchangeClosed as error:
+        _log(f"error: {error}")
+        return EXIT_FAILED
+    finally:
+        service.close()
+
+
+def _open_control(options: ServeOptions, service: Service) -> Exchange:
+    kind, _, where = options.control.partition(":")
+    if kind == "port":
+        port = PortStream(_port_device(where))
+        _announce(options, service)
+        port.wait_connected()
+        return Exchange(port)
+    with contextlib.closing(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)) as listener:
+        Path(where).unlink(missing_ok=True)
+        listener.bind(where)
+        listener.listen(1)
+        _announce(options, service)
+        connected, _ = listener.accept()
+        return Exchange(SocketStream(connected))
+
+
+def _port_device(name: str) -> Path:
+    for entry in _PORTS.glob("*/name"):
+        if entry.read_text().strip() == name:
+            return Path("/dev") / entry.parent.name
+    raise DeviceError(f"no virtio serial port named {name!r}; is the module virtio_console loaded?")
+
+
+def _announce(options: ServeOptions, service: Service) -> None:
+    if options.status is None:
+        return
+    hello = service.hello()
+    uptime = float(Path("/proc/uptime").read_text().split()[0])
+    status = {
+        "kernel": hello.kernel,
+        "device": hello.device,
+        "ip": hello.ip,
+        "mac": hello.mac,
+        "gid": hello.gid,
+        "pmtu": hello.pmtu,
+        "huge_pages": hello.huge_pages,
+        "uptime_seconds": uptime,
+    }
+    unfinished = options.status.with_suffix(".tmp")
+    unfinished.write_text(json.dumps(status))
+    os.replace(unfinished, options.status)  # noqa: PTH105 - must be one step for whoever waits for the file
+
+
+def _log(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)

@@ -1,0 +1,43 @@
+#!/bin/sh
+# Second stage of the micro-VM's start, on this machine's own programs (read-only): network, software RDMA device, then the receiver
+# (EB_MODE=serve) or any command (EB_MODE=exec). What it says goes to the console, where vm.py reads it.
+
+stage() {
+	read -r uptime idle < /proc/uptime
+	echo "echobench: stage=$1 uptime=$uptime"
+}
+
+finish() { # key=value
+	echo "echobench: $1"
+	busybox poweroff -f
+}
+
+cd "$EB_CHECKOUT" || finish failed="no checkout at $EB_CHECKOUT"
+stage guest
+mkdir -p /dev/shm /dev/pts
+mount -t tmpfs -o mode=1777 tmpfs /dev/shm
+export TMPDIR=/dev/shm HOME=/dev/shm
+ip link set lo up
+
+if [ "$EB_MODE" = exec ]; then
+	mount -t devpts devpts /dev/pts
+	mount -t tmpfs tmpfs /run
+	stage command
+	sh -c "$EB_COMMAND" > "$EB_RUN/output.log" 2>&1 < /dev/null
+	finish "exit=$?"
+fi
+
+# No IPv6: its router solicitations would appear on the link as frames that nobody asked for.
+echo 1 > "/proc/sys/net/ipv6/conf/eth0/disable_ipv6"
+ip -batch - <<BATCH || finish failed="cannot set the network up"
+link set dev eth0 mtu $EB_MTU up
+address add $EB_PEER_IP/$EB_PREFIX dev eth0
+neighbour replace $EB_FPGA_IP lladdr $EB_FPGA_MAC nud permanent dev eth0
+BATCH
+stage network
+rdma link add "$EB_DEVICE" type rxe netdev eth0 || finish failed="cannot make the software RDMA device; is rdma_rxe loaded?"
+stage rxe
+sh -c "exec $EB_RECEIVER" > "$EB_RUN/receiver.log" 2>&1
+code=$?
+echo "receiver ended with exit code $code" >> "$EB_RUN/receiver.log"
+finish "exit=$code"
