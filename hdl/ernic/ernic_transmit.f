@@ -1,0 +1,9 @@
+ernic_icrc.v
+ernic_icrc_rewind.v
+ernic_opcode_layout.v
+ernic_header.v
+ernic_beat_sequencer.v
+ernic_payload_reader.v
+ernic_packetiser.v
+ernic_egress.v
+ernic_transmit.v

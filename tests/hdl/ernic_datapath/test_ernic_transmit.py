@@ -1,0 +1,399 @@
+"""Transmit datapath: golden vectors, every length and alignment class against the reference, rate, latency, back-pressure."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import random
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+
+import cocotb
+import pytest
+from cocotb.clock import Clock
+from cocotb.triggers import RisingEdge
+from cocotb.utils import get_sim_time
+
+from tests.hdl.ernic_datapath.reference import VECTORS, Packet, encode
+from tests.hdl.module_bench import SIMULATORS, run_module
+
+RING_BYTES = 8192
+CLOCK_NS = 3
+ALL_LANES = (1 << 64) - 1
+ICRC_WAIT = 5
+"""Cycles that a frame's last beat may lag behind the one before, once after a pause."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """A packet whose payload lies in the ring at ``address``."""
+
+    packet: Packet
+    address: int
+
+
+@dataclass
+class Frame:
+    octets: bytes
+    cycles: list[int] = field(default_factory=list)
+    """Cycle of acceptance of each beat."""
+
+
+class TB:
+    def __init__(self, dut, seed: int = 1) -> None:
+        self.dut = dut
+        self.random = random.Random(seed)
+        self.ring = bytearray(self.random.randbytes(RING_BYTES))
+        self.frames: list[Frame] = []
+        self.accepted: list[int] = []
+        self.valid_since: list[int] = []
+        self.first_events = 0
+        self.last_events = 0
+        self.ready: Callable[[], bool] = lambda: True
+        self.rows_read = 0
+
+    async def start(self) -> None:
+        dut = self.dut
+        dut.s_cmd_valid.value = 0
+        dut.m_axis_tready.value = 0
+        dut.ring_read_data.value = 0
+        dut.local_mac.value = 0x020000000001
+        dut.local_ip.value = 0x0A000001
+        dut.udp_source_port.value = 0xC000
+        dut.rst.value = 1
+        cocotb.start_soon(Clock(dut.clk, CLOCK_NS, unit="ns").start())
+        for _ in range(4):
+            await RisingEdge(dut.clk)
+        dut.rst.value = 0
+        for _ in range(2):
+            await RisingEdge(dut.clk)
+        for process in (self._read_port(), self._mac()):
+            cocotb.start_soon(process)
+
+    @property
+    def cycle(self) -> int:
+        """Number of the cycle that ends with the present clock edge."""
+        return int(get_sim_time("ns")) // CLOCK_NS
+
+    async def _read_port(self) -> None:
+        """Serve rows three cycles after enable; at all other times the port carries noise."""
+        dut = self.dut
+        pipeline: list[int | None] = [None, None]
+        while True:
+            await RisingEdge(dut.clk)
+            row = int(dut.ring_read_row.value) if int(dut.ring_read_enable.value) else None
+            self.rows_read += row is not None
+            pipeline.append(row)
+            due = pipeline.pop(0)
+            octets = self.random.randbytes(64) if due is None else self.ring[64 * due : 64 * due + 64]
+            dut.ring_read_data.value = int.from_bytes(octets, "little")
+
+    async def _mac(self) -> None:
+        """Take beats when ``ready`` says so; check the stream's rules and collect frames."""
+        dut = self.dut
+        octets = bytearray()
+        cycles: list[int] = []
+        held: tuple[int, int, int] | None = None
+        ready = False
+        while True:
+            dut.m_axis_tready.value = ready = self.ready()
+            await RisingEdge(dut.clk)
+            valid = bool(int(dut.m_axis_tvalid.value))
+            if held is not None:
+                assert valid, "tvalid fell before tready"
+            if not valid:
+                assert not int(dut.m_packet_first.value)
+                assert not int(dut.m_packet_last.value)
+                continue
+            beat = (int(dut.m_axis_tdata.value), int(dut.m_axis_tkeep.value), int(dut.m_axis_tlast.value))
+            if held is None:
+                self.valid_since.append(self.cycle)
+            else:
+                assert beat == held, "beat changed while it waited"
+            held = beat
+            first, last = bool(int(dut.m_packet_first.value)), bool(int(dut.m_packet_last.value))
+            assert first == (ready and not cycles)
+            assert last == (ready and bool(beat[2]))
+            if not ready:
+                continue
+            held = None
+            data, keep, end = beat
+            assert keep & (keep + 1) == 0, f"tkeep {keep:#x} has holes"
+            assert keep, "empty beat"
+            assert end or keep == ALL_LANES, "partial beat inside a frame"
+            octets += data.to_bytes(64, "little")[: keep.bit_length()]
+            cycles.append(self.cycle)
+            if end:
+                self.frames.append(Frame(bytes(octets), cycles))
+                octets, cycles = bytearray(), []
+
+    def payload(self, address: int, length: int) -> bytes:
+        return bytes(self.ring[(address + index) % RING_BYTES] for index in range(length))
+
+    def command(self, opcode: int, length: int, address: int, **changes: object) -> Command:
+        """A packet of random fields around the given ones."""
+        packet = Packet(
+            opcode=opcode,
+            payload=self.payload(address, length),
+            psn=self.random.getrandbits(24),
+            dest_qpn=self.random.getrandbits(24),
+            ack_request=bool(self.random.getrandbits(1)),
+            solicited=bool(self.random.getrandbits(1)),
+            migreq=bool(self.random.getrandbits(1)),
+            pkey=self.random.getrandbits(16),
+            remote_address=self.random.getrandbits(64),
+            remote_key=self.random.getrandbits(32),
+            dma_length=self.random.getrandbits(32),
+            immediate=self.random.getrandbits(32),
+            dest_mac=self.random.getrandbits(48),
+            dest_ip=self.random.getrandbits(32),
+            traffic_class=self.random.getrandbits(8),
+            ttl=self.random.getrandbits(8),
+        )
+        return Command(replace(packet, **changes), address)
+
+    async def send(self, commands: Iterable[Command], pause: Callable[[], int] = lambda: 0) -> None:
+        dut = self.dut
+        for command in commands:
+            for _ in range(pause()):
+                await RisingEdge(dut.clk)
+            packet = command.packet
+            dut.s_cmd_opcode.value = packet.opcode
+            dut.s_cmd_solicited.value = packet.solicited
+            dut.s_cmd_migreq.value = packet.migreq
+            dut.s_cmd_ack_request.value = packet.ack_request
+            dut.s_cmd_pkey.value = packet.pkey
+            dut.s_cmd_dest_qpn.value = packet.dest_qpn
+            dut.s_cmd_psn.value = packet.psn
+            dut.s_cmd_remote_address.value = packet.remote_address
+            dut.s_cmd_remote_key.value = packet.remote_key
+            dut.s_cmd_dma_length.value = packet.dma_length
+            dut.s_cmd_immediate.value = packet.immediate
+            # Only the low bits of an address select; the rest is noise.
+            dut.s_cmd_local_address.value = command.address | self.random.getrandbits(32) // RING_BYTES * RING_BYTES
+            dut.s_cmd_payload_bytes.value = len(packet.payload)
+            dut.s_cmd_dest_mac.value = packet.dest_mac
+            dut.s_cmd_dest_ip.value = packet.dest_ip
+            dut.s_cmd_traffic_class.value = packet.traffic_class
+            dut.s_cmd_ttl.value = packet.ttl
+            dut.s_cmd_valid.value = 1
+            while True:
+                await RisingEdge(dut.clk)
+                if int(dut.s_cmd_ready.value):
+                    break
+            self.accepted.append(self.cycle)
+            dut.s_cmd_valid.value = 0
+
+    async def drain(self, count: int) -> None:
+        for _ in range(20000):
+            if len(self.frames) >= count:
+                break
+            await RisingEdge(self.dut.clk)
+        for _ in range(40):
+            await RisingEdge(self.dut.clk)
+        assert len(self.frames) == count, f"{len(self.frames)} frames for {count} commands"
+
+    async def check(self, commands: list[Command], pause: Callable[[], int] = lambda: 0) -> None:
+        """Send and compare octet for octet."""
+        self.frames.clear()
+        self.accepted.clear()
+        self.valid_since.clear()
+        await self.send(commands, pause)
+        await self.drain(len(commands))
+        for command, frame in zip(commands, self.frames, strict=True):
+            packet = command.packet
+            expected = encode(packet)
+            assert frame.octets == expected, (
+                f"opcode {packet.opcode:#x}, {len(packet.payload)} octets at {command.address}:\n"
+                f"  got      {frame.octets.hex()}\n  expected {expected.hex()}"
+            )
+
+    def write(self, address: int, octets: bytes) -> None:
+        for index, octet in enumerate(octets):
+            self.ring[(address + index) % RING_BYTES] = octet
+
+
+def small() -> bool:
+    """Whether the run is on the slow simulator, which gets a thinner sweep."""
+    return os.environ.get("SWEEP") == "thin"
+
+
+@cocotb.test()
+async def golden_vectors(dut):
+    tb = TB(dut)
+    await tb.start()
+    for name, (packet, frame) in VECTORS.items():
+        dut.local_mac.value = packet.source_mac
+        dut.local_ip.value = packet.source_ip
+        for address in (0, 61, RING_BYTES - 3):
+            tb.write(address, packet.payload)
+            for _ in range(3):
+                await RisingEdge(dut.clk)
+            await tb.check([Command(packet, address)])
+            assert tb.frames[0].octets == frame, name
+
+
+@cocotb.test()
+async def short_lengths(dut):
+    """Every length from 0 to 200 under each header layout, alignment at random, back to back."""
+    tb = TB(dut, 2)
+    await tb.start()
+    opcodes = (0x07, 0x09, 0x0A, 0x0B, 0x17, 0x2A)
+    for opcode in opcodes[:2] if small() else opcodes:
+        lengths = range(0, 201, 7 if small() else 1)
+        await tb.check([tb.command(opcode, length, tb.random.randrange(RING_BYTES)) for length in lengths])
+
+
+@cocotb.test()
+async def alignments(dut):
+    """Every alignment for lengths around one beat, two beats and an ICRC that straddles beats."""
+    tb = TB(dut, 3)
+    await tb.start()
+    for opcode in (0x07, 0x08, 0x0A, 0x0B):
+        commands = []
+        for offset in range(0, 64, 13 if small() else 1):
+            for length in tb.random.sample(range(1, 136), 1 if small() else 4):
+                commands.append(tb.command(opcode, length, 64 * tb.random.randrange(RING_BYTES // 64) + offset))
+        await tb.check(commands)
+
+
+@cocotb.test()
+async def around_pmtu(dut):
+    """PMTU - 4 to PMTU + 4 (as far as there is room), ring wrap inside the packet among them."""
+    tb = TB(dut, 4)
+    await tb.start()
+    tb.ready = lambda: tb.random.random() < 0.8
+    for pmtu in (256, 1024) if small() else (256, 512, 1024, 2048, 4096):
+        lengths = [length for length in range(pmtu - 4, pmtu + 5) if length <= 4096]
+        commands = [
+            tb.command(tb.random.choice((0x06, 0x07, 0x08, 0x09)), length, address)
+            for length in (tb.random.sample(lengths, 2) if small() else lengths)
+            for address in (tb.random.randrange(RING_BYTES), RING_BYTES - tb.random.randrange(1, length))
+        ]
+        await tb.check(commands)
+
+
+@cocotb.test()
+async def random_mix(dut):
+    """Anything after anything, with pauses on both sides."""
+    tb = TB(dut, 5)
+    await tb.start()
+    for ready_rate, pause_rate in ((1.0, 0.5), (0.5, 0.0), (0.1, 0.2)):
+        tb.ready = lambda rate=ready_rate: tb.random.random() < rate
+        commands = []
+        for _ in range(8 if small() else 120):
+            length = tb.random.choice((0, 1, 2, tb.random.randrange(64), tb.random.randrange(700)))
+            address = tb.random.choice((0, 64, tb.random.randrange(RING_BYTES)))
+            commands.append(
+                tb.command(tb.random.choice((0x00, 0x03, 0x05, 0x06, 0x07, 0x0B, 0x0C, 0x11, 0x16)), length, address)
+            )
+        await tb.check(commands, lambda rate=pause_rate: tb.random.randrange(1, 12) if tb.random.random() < rate else 0)
+
+
+@cocotb.test()
+async def stalled_mac(dut):
+    """A MAC that stops for long never loses or repeats a beat, and rows are not read without end."""
+    tb = TB(dut, 6)
+    await tb.start()
+    opens = tb.cycle + 200
+    tb.ready = lambda: tb.cycle >= opens
+    commands = [tb.command(0x07, 1024, tb.random.randrange(RING_BYTES)) for _ in range(3)]
+    sender = cocotb.start_soon(tb.send(commands))
+    while tb.cycle < opens - 1:
+        await RisingEdge(dut.clk)
+    assert tb.rows_read <= 16 + 2
+    await sender
+    await tb.drain(3)
+    assert [frame.octets for frame in tb.frames] == [encode(command.packet) for command in commands]
+
+
+@cocotb.test()
+async def rate(dut):
+    """Back to back: no idle beat once the stream runs, one at most a packet whose first row only reads."""
+    tb = TB(dut, 7)
+    await tb.start()
+    cases = [
+        # opcode, payload, offset in its row, idle beats allowed per packet
+        (0x07, 4096, 0, 0),
+        (0x0A, 4096, 0, 0),
+        (0x0A, 4096, 17, 0),
+        (0x07, 4096, 60, 1),
+        (0x07, 1024, 0, 0),
+        (0x07, 256, 0, 0),
+        (0x0A, 256, 0, 0),
+        (0x0A, 256, 63, 0),
+        (0x07, 256, 60, 1),
+        (0x0B, 0, 0, 0),
+    ]
+    for opcode, length, offset, allowed in cases[4:7] if small() else cases:
+        count = 3 if length == 4096 else 8
+        commands = [
+            tb.command(opcode, length, 64 * tb.random.randrange(RING_BYTES // 64) + offset) for _ in range(count)
+        ]
+        await tb.check(commands)
+        beats = [cycle for frame in tb.frames for cycle in frame.cycles]
+        size = -(-len(encode(commands[0].packet)) // 64)
+        assert len(beats) == size * count
+        # The first frame's last beat waits for its ICRC; from then on the stream has that much in hand.
+        steady = beats[size:]
+        idle = steady[-1] - steady[0] + 1 - len(steady)
+        assert idle <= allowed * count, f"{opcode:#x} {length}+{offset}: {idle} idle beats in {len(steady)}"
+        assert len(steady) / (len(steady) + idle) >= 0.75
+        start_up = beats[size] - beats[0] - size
+        assert start_up <= ICRC_WAIT + allowed, f"{start_up} idle beats at the start"
+        dut._log.info(f"{opcode:#04x} {length:4} octets, offset {offset:2}: {len(steady)} beats, {idle} idle")
+
+
+@cocotb.test()
+async def single_beat_frames(dut):
+    """Acknowledges of one beat leave every other cycle: 62 octets take 2.2 cycles of a 100 Gb/s wire."""
+    tb = TB(dut, 8)
+    await tb.start()
+    await tb.check([tb.command(0x11, 0, 0) for _ in range(20)])
+    cycles = [frame.cycles[0] for frame in tb.frames]
+    assert cycles[-1] - cycles[0] <= 2 * 19
+
+
+@cocotb.test()
+async def latency(dut):
+    """Cycles from acceptance of the command to the first beat's tvalid, on an idle engine."""
+    tb = TB(dut, 9)
+    await tb.start()
+    gapless = int(os.environ.get("GAPLESS", "0"))
+    cases = [
+        (0x0A, 4096, 0, 4),  # a message's first packet: header alone fills the beat
+        (0x0A, 256, 0, 4),
+        (0x0B, 0, 0, 4),
+        (0x07, 256, 0, 5),  # waits for its first row
+        (0x07, 256, 60, 6),  # waits for two rows
+        (0x0A, 256, 63, 5),
+    ]
+    for opcode, length, offset, expected in cases:
+        await tb.check([tb.command(opcode, length, offset)])
+        measured = tb.valid_since[0] - tb.accepted[0]
+        assert measured == expected + ICRC_WAIT * gapless, f"{opcode:#x} {length}+{offset}: {measured} cycles"
+        gaps = [after - before for before, after in itertools.pairwise(tb.frames[0].cycles)]
+        assert sum(gaps) - len(gaps) <= (0 if gapless else ICRC_WAIT), f"pauses inside the frame: {gaps}"
+        assert all(gap == 1 for gap in gaps[:-2]), "only beats with ICRC octets may wait"
+
+
+@pytest.mark.parametrize("simulator", SIMULATORS)
+def test_ernic_transmit(simulator):
+    sweep = "thin" if simulator == "icarus" else "full"
+    run_module(
+        "ernic/ernic_transmit",
+        __name__,
+        simulator,
+        parameters={"RING_BYTES": RING_BYTES},
+        environment={"SWEEP": sweep},
+    )
+
+
+def test_ernic_transmit_gapless():
+    run_module(
+        "ernic/ernic_transmit",
+        __name__,
+        "verilator",
+        parameters={"RING_BYTES": RING_BYTES, "GAPLESS": 1},
+        environment={"SWEEP": "thin", "GAPLESS": "1"},
+    )
