@@ -1,0 +1,8 @@
+jesd204b_cgs.v
+jesd204b_aligner.v
+jesd204b_ilas.v
+jesd204b_replacement.v
+jesd204b_descrambler.v
+jesd204b_elastic_buffer.v
+jesd204b_lane_counters.v
+jesd204b_lane.v

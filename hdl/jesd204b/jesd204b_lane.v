@@ -1,0 +1,257 @@
+// One lane: characters in, samples with their error marks out, aligned to all other lanes by the release.
+//
+//   characters ─► aligner ─► position ─► replacement ─► descrambler ─► elastic buffer ─► samples
+//        └─► CGS                └─► ILAS
+
+`timescale 1ns / 1fs
+`default_nettype none
+
+module jesd204b_lane #(
+    // Lane identifier expected in the configuration, 0 to 31.
+    parameter LANE_ID = 0
+) (
+    input  wire         clk,
+    input  wire         rst,
+    // Characters from the transceiver, first octet in bits 7:0.
+    input  wire [31:0]  data,
+    input  wire [3:0]   charisk,
+    input  wire [3:0]   notintable,
+    input  wire [3:0]   disperr,
+    // Control: count errors; fall back to code group synchronisation; SYNC~ is released; read the elastic buffer.
+    input  wire         enable,
+    input  wire         restart,
+    input  wire         armed,
+    input  wire         read,
+    // Configuration, steady while enabled: ends of frame (beats - 1) and multiframe; see jesd204b_ilas.
+    input  wire         scrambling,
+    input  wire [1:0]   frame_last,
+    input  wire [6:0]   multiframe_last,
+    input  wire [127:0] ilas_expected,
+    input  wire [16:0]  ilas_compare,
+    input  wire         ilas_sum_octets,
+    // State: synchronised; samples wait in the buffer; must start anew (one cycle), because of (bits of LinkError).
+    output wire         synchronised,
+    output wire         ready,
+    output reg          failed,
+    output reg  [15:0]  failed_kinds,
+    // Two samples, the first in bits 15:0, and what may be wrong with them: {ILAS, bits 4:0 of LinkError}.
+    output wire [31:0]  m_data,
+    output wire [5:0]   m_kinds,
+    // Registers of the lane.
+    input  wire         error_clear,
+    input  wire         reg_select,
+    input  wire [3:0]   reg_word,
+    output wire [31:0]  reg_rdata
+);
+
+    localparam [1:0] CGS_DATA = 2'd2;
+
+    localparam KIND_UNEXPECTED_K = 2;
+    localparam KIND_FRAME_MISALIGNED = 3;
+    localparam KIND_CGS_LOST = 5;
+    localparam KIND_OVERFLOW = 6;
+    localparam KIND_UNDERFLOW = 7;
+    localparam KIND_ILAS_MISMATCH = 9;
+
+    wire [1:0] cgs_state;
+    wire       cgs_lost;
+
+    jesd204b_cgs cgs (
+        .clk(clk),
+        .rst(rst),
+        .restart(restart),
+        .data(data),
+        .charisk(charisk),
+        .bad(notintable | disperr),
+        .state(cgs_state),
+        .lost(cgs_lost)
+    );
+
+    assign synchronised = cgs_state == CGS_DATA;
+
+    wire [31:0] aligned_data;
+    wire [3:0]  aligned_charisk;
+    wire [3:0]  aligned_notintable;
+    wire [3:0]  aligned_disperr;
+    wire        start;
+    wire        stray;
+
+    jesd204b_aligner aligner (
+        .clk(clk),
+        .rst(rst),
+        .restart(restart),
+        .search(armed && synchronised),
+        .s_data(data),
+        .s_charisk(charisk),
+        .s_notintable(notintable),
+        .s_disperr(disperr),
+        .m_data(aligned_data),
+        .m_charisk(aligned_charisk),
+        .m_notintable(aligned_notintable),
+        .m_disperr(aligned_disperr),
+        .start(start),
+        .stray(stray)
+    );
+
+    // Position: counted from the first /R/ on and never corrected; a sender that drifts off is found by its characters.
+    reg        active;
+    reg        in_data;
+    reg  [1:0] multiframe;
+    reg  [6:0] beat;
+    wire       running = start || active;
+    wire       frame_end = (beat[1:0] & frame_last) == frame_last;
+    wire       multiframe_end = beat == multiframe_last;
+    wire       in_ilas = running && !in_data;
+
+    always @(posedge clk) begin
+        if (rst || restart) begin
+            active <= 1'b0;
+            in_data <= 1'b0;
+            multiframe <= 2'd0;
+            beat <= 7'd0;
+        end else if (running) begin
+            active <= 1'b1;
+            beat <= multiframe_end ? 7'd0 : beat + 7'd1;
+            if (multiframe_end && !in_data) begin
+                multiframe <= multiframe + 2'd1;
+                in_data <= multiframe == 2'd3;
+            end
+        end
+    end
+
+    wire [16:0] ilas_mismatch;
+    wire        ilas_configuration_bad;
+    wire        ilas_structure_bad;
+    wire [31:0] ilas_word;
+    wire [4:0]  lane_id = LANE_ID[4:0];
+
+    jesd204b_ilas ilas (
+        .clk(clk),
+        .rst(rst),
+        .restart(restart),
+        .check(in_ilas),
+        .multiframe_first(beat == 7'd0),
+        .multiframe_last(multiframe_end),
+        .multiframe(multiframe),
+        .data(aligned_data),
+        .charisk(aligned_charisk),
+        .expected(ilas_expected | {91'd0, lane_id, 32'd0}),
+        .compare(ilas_compare),
+        .sum_octets(ilas_sum_octets),
+        .mismatch(ilas_mismatch),
+        .configuration_bad(ilas_configuration_bad),
+        .structure_bad(ilas_structure_bad),
+        .read_word(reg_word[1:0]),
+        .read_data(ilas_word)
+    );
+
+    wire [31:0] restored_data;
+    wire [4:0]  restored_kinds;
+    wire [3:0]  unexpected;
+    wire [3:0]  frame_misplaced;
+    wire [3:0]  multiframe_misplaced;
+    wire        commas;
+    wire        misaligned;
+
+    jesd204b_replacement replacement (
+        .clk(clk),
+        .rst(rst),
+        .restart(restart),
+        .scrambling(scrambling),
+        .valid(in_data),
+        .frame_end(frame_end),
+        .multiframe_end(multiframe_end),
+        .s_data(aligned_data),
+        .s_charisk(aligned_charisk),
+        .s_notintable(aligned_notintable),
+        .s_disperr(aligned_disperr),
+        .m_data(restored_data),
+        .m_kinds(restored_kinds),
+        .unexpected(unexpected),
+        .frame_misplaced(frame_misplaced),
+        .multiframe_misplaced(multiframe_misplaced),
+        .commas(commas),
+        .misaligned(misaligned)
+    );
+
+    wire [31:0] sample_data;
+
+    jesd204b_descrambler descrambler (
+        .clk(clk),
+        .scrambling(scrambling),
+        .valid(in_data),
+        .s_data(restored_data),
+        .m_data(sample_data)
+    );
+
+    wire [15:0] latency;
+    wire        overflow;
+    wire        underflow;
+
+    jesd204b_elastic_buffer #(
+        .DEPTH(512),
+        .KINDS_WIDTH(6)
+    ) elastic_buffer (
+        .clk(clk),
+        .rst(rst),
+        .restart(restart),
+        .write(in_data),
+        .write_data(sample_data),
+        .write_kinds({ilas_configuration_bad, restored_kinds}),
+        .ready(ready),
+        .read(read),
+        .read_data(m_data),
+        .read_kinds(m_kinds),
+        .latency(latency),
+        .overflow(overflow),
+        .underflow(underflow)
+    );
+
+    wire ilas_failed = in_ilas && multiframe_end && multiframe == 2'd3 && ilas_structure_bad;
+    wire fails = cgs_lost || stray || ilas_failed || (in_data && (commas || misaligned)) || overflow || underflow;
+
+    always @(posedge clk) begin
+        failed <= fails && enable && !restart && !rst;
+        if (fails) begin
+            failed_kinds <= 16'd0;
+            failed_kinds[KIND_UNEXPECTED_K] <= in_data && commas;
+            failed_kinds[KIND_FRAME_MISALIGNED] <= in_data && misaligned;
+            failed_kinds[KIND_CGS_LOST] <= cgs_lost;
+            failed_kinds[KIND_OVERFLOW] <= overflow;
+            failed_kinds[KIND_UNDERFLOW] <= underflow;
+            failed_kinds[KIND_ILAS_MISMATCH] <= stray || ilas_failed;
+        end
+    end
+
+    jesd204b_lane_counters counters (
+        .clk(clk),
+        .rst(rst),
+        .clear(error_clear),
+        .disparity(enable ? disperr : 4'd0),
+        .notintable(enable ? notintable : 4'd0),
+        .unexpected(in_data ? unexpected : 4'd0),
+        .frame_misplaced(in_data ? frame_misplaced : 4'd0),
+        .multiframe_misplaced(in_data ? multiframe_misplaced : 4'd0),
+        .cgs_lost(cgs_lost),
+        .overflow(overflow),
+        .underflow(underflow),
+        .ilas_mismatch({ilas_mismatch[16] || stray, ilas_mismatch[15:0]}),
+        .cgs_state(cgs_state),
+        .ilas_done(in_data),
+        .released(read),
+        .latency(latency),
+        .ilas_word(ilas_word),
+        .reg_select(reg_select),
+        .reg_word(reg_word),
+        .reg_rdata(reg_rdata)
+    );
+
+    generate
+        if (LANE_ID < 0 || LANE_ID > 31) begin : check_lane_id
+            initial $fatal(1, "%m: LANE_ID must be 0 to 31");
+        end
+    endgenerate
+
+endmodule
+
+`default_nettype wire

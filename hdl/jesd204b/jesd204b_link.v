@@ -1,0 +1,107 @@
+// One link (one AFE): its lanes, and their state as a whole. A disabled link is held still and never awaited.
+
+`timescale 1ns / 1fs
+`default_nettype none
+
+module jesd204b_link #(
+    // Serial lanes, 1 to 8.
+    parameter LANES = 2
+) (
+    input  wire                clk,
+    input  wire                rst,
+    // Characters from the transceivers, first octet of a lane in its bits 7:0.
+    input  wire [LANES*32-1:0] data,
+    input  wire [LANES*4-1:0]  charisk,
+    input  wire [LANES*4-1:0]  notintable,
+    input  wire [LANES*4-1:0]  disperr,
+    // Control, see jesd204b_lane.
+    input  wire                enable,
+    input  wire                restart,
+    input  wire                armed,
+    input  wire                read,
+    // Configuration, steady while enabled.
+    input  wire                scrambling,
+    input  wire [1:0]          frame_last,
+    input  wire [6:0]          multiframe_last,
+    input  wire [127:0]        ilas_expected,
+    input  wire [16:0]         ilas_compare,
+    input  wire                ilas_sum_octets,
+    // State of the lanes together: all synchronised; all have samples; one has failed (one cycle), because of.
+    output wire                synchronised,
+    output wire                ready,
+    output wire                failed,
+    output reg  [15:0]         failed_kinds,
+    // Samples and marks of each lane.
+    output wire [LANES*32-1:0] m_data,
+    output wire [LANES*6-1:0]  m_kinds,
+    // Registers of the lanes.
+    input  wire                error_clear,
+    input  wire [LANES-1:0]    reg_select,
+    input  wire [3:0]          reg_word,
+    output wire [LANES*32-1:0] reg_rdata
+);
+
+    wire [LANES-1:0]    lane_synchronised;
+    wire [LANES-1:0]    lane_ready;
+    wire [LANES-1:0]    lane_failed;
+    wire [LANES*16-1:0] lane_failed_kinds;
+
+    assign synchronised = !enable || lane_synchronised == {LANES{1'b1}};
+    assign ready = !enable || lane_ready == {LANES{1'b1}};
+    assign failed = lane_failed != {LANES{1'b0}};
+
+    integer i;
+
+    always @* begin
+        failed_kinds = 16'd0;
+        if (failed) begin
+            for (i = 0; i < LANES; i = i + 1) begin
+                if (lane_failed[i]) begin
+                    failed_kinds = failed_kinds | lane_failed_kinds[16*i +: 16];
+                end
+            end
+        end
+    end
+
+    genvar n;
+    generate
+        for (n = 0; n < LANES; n = n + 1) begin : lanes
+            jesd204b_lane #(
+                .LANE_ID(n)
+            ) lane (
+                .clk(clk),
+                .rst(rst),
+                .data(data[n*32 +: 32]),
+                .charisk(charisk[n*4 +: 4]),
+                .notintable(notintable[n*4 +: 4]),
+                .disperr(disperr[n*4 +: 4]),
+                .enable(enable),
+                .restart(restart || !enable),
+                .armed(armed),
+                .read(read && enable),
+                .scrambling(scrambling),
+                .frame_last(frame_last),
+                .multiframe_last(multiframe_last),
+                .ilas_expected(ilas_expected),
+                .ilas_compare(ilas_compare),
+                .ilas_sum_octets(ilas_sum_octets),
+                .synchronised(lane_synchronised[n]),
+                .ready(lane_ready[n]),
+                .failed(lane_failed[n]),
+                .failed_kinds(lane_failed_kinds[n*16 +: 16]),
+                .m_data(m_data[n*32 +: 32]),
+                .m_kinds(m_kinds[n*6 +: 6]),
+                .error_clear(error_clear),
+                .reg_select(reg_select[n]),
+                .reg_word(reg_word),
+                .reg_rdata(reg_rdata[n*32 +: 32])
+            );
+        end
+        if (LANES < 1 || LANES > 8) begin : check_lanes
+            initial $fatal(1, "%m: LANES must be 1 to 8");
+        end
+    endgenerate
+
+endmodule
+
+`default_nettype wire

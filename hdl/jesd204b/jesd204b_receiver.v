@@ -1,0 +1,261 @@
+// The receive link: characters of all lanes in, words of 64 channels out.
+//
+//   lanes ─► jesd204b_link (one an AFE) ─► jesd204b_transport ─► acquisition
+//                 ▲ restart, armed, read
+//           jesd204b_sync ◄─ jesd204b_lmfc ◄─ SYSREF
+
+`timescale 1ns / 1fs
+`default_nettype none
+
+module jesd204b_receiver #(
+    // Links (AFEs) of 16 channels. 4, 8 or 16.
+    parameter LINKS = 16,
+    // Serial lanes of each link. LINKS * LANES_PER_LINK must be 8, 16 or 32.
+    parameter LANES_PER_LINK = 2,
+    // Derived; do not override.
+    parameter LANES = LINKS * LANES_PER_LINK
+) (
+    input  wire                clk,
+    input  wire                rst,
+    // Characters from the transceivers: four octets a beat, first octet in bits 7:0.
+    input  wire [LANES*32-1:0] lane_data,
+    input  wire [LANES*4-1:0]  lane_charisk,
+    input  wire [LANES*4-1:0]  lane_notintable,
+    input  wire [LANES*4-1:0]  lane_disperr,
+    // To and from the converters.
+    output wire [LINKS-1:0]    sync_n,
+    input  wire                sysref,
+    // Samples: 64 channels a word, lowest channels first; see hdl/README.md.
+    output wire [1023:0]       m_axis_tdata,
+    output wire                m_axis_tvalid,
+    output wire                m_axis_first,
+    output wire [55:0]         m_axis_tick,
+    output wire [15:0]         m_axis_error_kinds,
+    output wire [LANES-1:0]    m_axis_error_lanes,
+    output reg                 link_up,
+    // Register bus.
+    input  wire                s_reg_valid,
+    input  wire                s_reg_write,
+    input  wire [12:0]         s_reg_addr,
+    input  wire [31:0]         s_reg_wdata,
+    output wire                s_reg_ready,
+    output wire                s_reg_error,
+    output wire [31:0]         s_reg_rdata
+);
+
+    // LinkError in host/frame_layout.py.
+    localparam [15:0] KIND_LINK_DOWN = 16'h0100;
+
+    wire                enable;
+    wire                scrambling;
+    wire                subclass;
+    wire                ilas_sum_octets;
+    wire [16:0]         ilas_compare;
+    wire [127:0]        ilas_expected;
+    wire                eight_octets;
+    wire [1:0]          frame_last;
+    wire [6:0]          multiframe_last;
+    wire [6:0]          release_delay;
+    wire [6:0]          lmfc_offset;
+    wire [LINKS-1:0]    link_enable;
+    wire                error_clear;
+    wire                up;
+    wire [31:0]         reinitialisations;
+    wire                lmfc_aligned;
+    wire                lmfc_misaligned;
+    wire [LANES-1:0]    lane_select;
+    wire [3:0]          lane_word;
+    wire [LANES*32-1:0] lane_rdata;
+
+    jesd204b_registers #(
+        .LINKS(LINKS),
+        .LANES_PER_LINK(LANES_PER_LINK)
+    ) registers (
+        .clk(clk),
+        .rst(rst),
+        .s_reg_valid(s_reg_valid),
+        .s_reg_write(s_reg_write),
+        .s_reg_addr(s_reg_addr),
+        .s_reg_wdata(s_reg_wdata),
+        .s_reg_ready(s_reg_ready),
+        .s_reg_error(s_reg_error),
+        .s_reg_rdata(s_reg_rdata),
+        .enable(enable),
+        .scrambling(scrambling),
+        .subclass(subclass),
+        .ilas_sum_octets(ilas_sum_octets),
+        .ilas_compare(ilas_compare),
+        .ilas_expected(ilas_expected),
+        .eight_octets(eight_octets),
+        .frame_last(frame_last),
+        .multiframe_last(multiframe_last),
+        .release_delay(release_delay),
+        .lmfc_offset(lmfc_offset),
+        .link_enable(link_enable),
+        .error_clear(error_clear),
+        .up(up),
+        .lmfc_aligned(lmfc_aligned),
+        .lmfc_misaligned(lmfc_misaligned),
+        .sync_n(sync_n),
+        .reinitialisations(reinitialisations),
+        .lane_select(lane_select),
+        .lane_word(lane_word),
+        .lane_rdata(lane_rdata)
+    );
+
+    wire [6:0] lmfc_count;
+
+    jesd204b_lmfc lmfc (
+        .clk(clk),
+        .rst(rst || !enable),
+        .sysref(sysref),
+        .multiframe_last(multiframe_last),
+        .offset(lmfc_offset),
+        .count(lmfc_count),
+        .aligned(lmfc_aligned),
+        .misaligned(lmfc_misaligned)
+    );
+
+    wire             restart;
+    wire             armed;
+    wire [LINKS-1:0] link_synchronised;
+    wire [LINKS-1:0] link_ready;
+    wire [LINKS-1:0] link_failed;
+
+    jesd204b_sync #(
+        .LINKS(LINKS)
+    ) sync (
+        .clk(clk),
+        .rst(rst),
+        .enable(enable),
+        .link_enable(link_enable),
+        .subclass(subclass),
+        .frame_last(frame_last),
+        .release_delay(release_delay),
+        .lmfc_count(lmfc_count),
+        .lmfc_aligned(lmfc_aligned),
+        .synchronised(link_synchronised),
+        .ready(link_ready),
+        .failed(link_failed),
+        .restart(restart),
+        .armed(armed),
+        .up(up),
+        .sync_n(sync_n),
+        .clear(error_clear),
+        .reinitialisations(reinitialisations)
+    );
+
+    // The corner turn wants each group of links a beat later than the one before (see jesd204b_transport).
+    reg  [3:1] read_later;
+    wire [3:0] read = {read_later, up};
+
+    always @(posedge clk) begin
+        read_later <= rst || !up ? 3'd0 : read[2:0];
+    end
+
+    wire [LANES*32-1:0] samples;
+    wire [LANES*6-1:0]  kinds;
+    wire [LINKS*16-1:0] link_failed_kinds;
+
+    genvar k;
+    generate
+        for (k = 0; k < LINKS; k = k + 1) begin : links
+            localparam FIRST = k * LANES_PER_LINK;
+            jesd204b_link #(
+                .LANES(LANES_PER_LINK)
+            ) link (
+                .clk(clk),
+                .rst(rst),
+                .data(lane_data[FIRST*32 +: LANES_PER_LINK*32]),
+                .charisk(lane_charisk[FIRST*4 +: LANES_PER_LINK*4]),
+                .notintable(lane_notintable[FIRST*4 +: LANES_PER_LINK*4]),
+                .disperr(lane_disperr[FIRST*4 +: LANES_PER_LINK*4]),
+                .enable(enable && link_enable[k]),
+                .restart(restart),
+                .armed(armed),
+                .read(up && (eight_octets ? read[FIRST/16] : read[FIRST/8])),
+                .scrambling(scrambling),
+                .frame_last(frame_last),
+                .multiframe_last(multiframe_last),
+                .ilas_expected(ilas_expected),
+                .ilas_compare(ilas_compare),
+                .ilas_sum_octets(ilas_sum_octets),
+                .synchronised(link_synchronised[k]),
+                .ready(link_ready[k]),
+                .failed(link_failed[k]),
+                .failed_kinds(link_failed_kinds[k*16 +: 16]),
+                .m_data(samples[FIRST*32 +: LANES_PER_LINK*32]),
+                .m_kinds(kinds[FIRST*6 +: LANES_PER_LINK*6]),
+                .error_clear(error_clear),
+                .reg_select(lane_select[FIRST +: LANES_PER_LINK]),
+                .reg_word(lane_word),
+                .reg_rdata(lane_rdata[FIRST*32 +: LANES_PER_LINK*32])
+            );
+        end
+    endgenerate
+
+    // Why there are no samples, for whoever waits for them.
+    reg [15:0] down_kinds;
+    reg [15:0] failed_kinds;
+
+    integer n;
+
+    always @* begin
+        failed_kinds = KIND_LINK_DOWN;
+        if (link_failed != {LINKS{1'b0}}) begin
+            for (n = 0; n < LINKS; n = n + 1) begin
+                if (link_failed[n]) begin
+                    failed_kinds = failed_kinds | link_failed_kinds[16*n +: 16];
+                end
+            end
+        end
+    end
+
+    always @(posedge clk) begin
+        if (rst || !enable) begin
+            down_kinds <= KIND_LINK_DOWN;
+        end else if (armed && link_failed != {LINKS{1'b0}}) begin
+            down_kinds <= failed_kinds;
+        end
+    end
+
+    // Memory answers a cycle after `up`; a failure ends the run at once.
+    reg  up_before;
+    wire run = up && up_before;
+
+    always @(posedge clk) begin
+        up_before <= up && !rst;
+        link_up <= run && !rst;
+    end
+
+    jesd204b_transport #(
+        .LANES(LANES)
+    ) transport (
+        .clk(clk),
+        .rst(rst),
+        .eight_octets(eight_octets),
+        .run(run),
+        .s_data(samples),
+        .s_kinds(kinds),
+        .sysref_misaligned(lmfc_misaligned),
+        .down_kinds(down_kinds),
+        .m_axis_tdata(m_axis_tdata),
+        .m_axis_tvalid(m_axis_tvalid),
+        .m_axis_first(m_axis_first),
+        .m_axis_tick(m_axis_tick),
+        .m_axis_error_kinds(m_axis_error_kinds),
+        .m_axis_error_lanes(m_axis_error_lanes)
+    );
+
+    generate
+        if (LINKS != 4 && LINKS != 8 && LINKS != 16) begin : check_links
+            initial $fatal(1, "%m: LINKS must be 4, 8 or 16");
+        end
+        if (LANES != LINKS * LANES_PER_LINK || (LANES != 8 && LANES != 16 && LANES != 32)) begin : check_lanes
+            initial $fatal(1, "%m: LINKS * LANES_PER_LINK must be 8, 16 or 32");
+        end
+    endgenerate
+
+endmodule
+
+`default_nettype wire
