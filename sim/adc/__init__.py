@@ -1,1 +1,27 @@
-"""The analogue front end as the lanes see it: sample sources and the JESD204B transmitter."""
+"""Model of the converters (AFEs): samples to JESD204B lanes at the level of the FPGA fabric, precomputed with numpy.
+
+Knows no simulator. :class:`AdcTransmitter` turns a sample source into :class:`Beats`, one row a link clock.
+"""
+
+from sim.adc.beats import Beats
+from sim.adc.config import LinkConfig
+from sim.adc.faults import BitError, Fault, LaneDrop, OctetError
+from sim.adc.patterns import ArraySource, Constant, Noise, Ramp, SampleSource, UniqueCodes
+from sim.adc.transmitter import AdcTransmitter, BringUp
+
+__all__ = [
+    "AdcTransmitter",
+    "ArraySource",
+    "Beats",
+    "BitError",
+    "BringUp",
+    "Constant",
+    "Fault",
+    "LaneDrop",
+    "LinkConfig",
+    "Noise",
+    "OctetError",
+    "Ramp",
+    "SampleSource",
+    "UniqueCodes",
+]

@@ -1,0 +1,81 @@
+"""What the lanes bring, one row a link clock, and the delay of each lane on its way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sim.adc import characters
+
+K_SHIFT, NOT_IN_TABLE_SHIFT, DISPARITY_SHIFT = 0, 4, 8
+"""Place of a beat's four bits of each kind in its flags; bit ``i`` of a kind is octet ``i``, the earlier ones lower."""
+K_FLAGS = 0xF << K_SHIFT
+
+
+@dataclass(frozen=True)
+class Beats:
+    """Lane words from beat ``first`` on. Both arrays are C-contiguous, shape ``[beats, lanes]``."""
+
+    first: int
+    data: NDArray[np.uint32]
+    """Four octets, the first in bits 7:0."""
+    flags: NDArray[np.uint16]
+    """Bits 3:0 control characters, 7:4 not in the table, 11:8 disparity error."""
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    @property
+    def charisk(self) -> NDArray[np.uint16]:
+        """Control character flags, four bits a lane and beat."""
+        return self.flags >> K_SHIFT & 0xF
+
+    @property
+    def notintable(self) -> NDArray[np.uint16]:
+        """Not-in-table flags, four bits a lane and beat."""
+        return self.flags >> NOT_IN_TABLE_SHIFT & 0xF
+
+    @property
+    def disperr(self) -> NDArray[np.uint16]:
+        """Disparity error flags, four bits a lane and beat."""
+        return self.flags >> DISPARITY_SHIFT & 0xF
+
+
+class LaneDelay:
+    """Delays each lane by its own number of octets; the rest modulo four rotates the octets in the beat."""
+
+    def __init__(self, octets: NDArray[np.integer]) -> None:
+        if np.any(octets < 0):
+            raise ValueError("a lane's delay cannot be negative")
+        self.octets = np.asarray(octets, np.int64)
+        self._reach = int(self.octets.max(initial=0)) // 4 + 1
+        lanes = len(self.octets)
+        self._data = np.full((self._reach, lanes), characters.K_WORD, np.uint32)
+        self._flags = np.full((self._reach, lanes), K_FLAGS, np.uint16)
+
+    def apply(
+        self, data: NDArray[np.uint32], flags: NDArray[np.uint16]
+    ) -> tuple[NDArray[np.uint32], NDArray[np.uint16]]:
+        """The next beats of all lanes, delayed; before the first beat there were commas."""
+        if not self.octets.any():
+            return data, flags
+        past_data = np.concatenate([self._data, data])
+        past_flags = np.concatenate([self._flags, flags])
+        self._data, self._flags = past_data[-self._reach :].copy(), past_flags[-self._reach :].copy()
+        late_data, late_flags = np.empty_like(data), np.empty_like(flags)
+        count = len(data)
+        for lane, octets in enumerate(self.octets):
+            beats, rotation = divmod(int(octets), 4)
+            start = self._reach - beats
+            now, before = past_data[start : start + count, lane], past_data[start - 1 : start - 1 + count, lane]
+            now_flags = past_flags[start : start + count, lane]
+            if rotation == 0:
+                late_data[:, lane], late_flags[:, lane] = now, now_flags
+                continue
+            before_flags = past_flags[start - 1 : start - 1 + count, lane]
+            late_data[:, lane] = now << np.uint32(8 * rotation) | before >> np.uint32(32 - 8 * rotation)
+            keep = 0x111 * (0xF << rotation & 0xF)
+            late_flags[:, lane] = now_flags << rotation & keep | before_flags >> (4 - rotation) & ~keep & 0xFFF
+        return late_data, late_flags

@@ -1,0 +1,95 @@
+"""Initial lane alignment sequence (JESD204B 5.3.3.5, 8.3): four multiframes, the second with the configuration."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sim.adc import characters
+from sim.adc.config import LinkConfig
+
+MULTIFRAMES = 4
+CONFIG_AT = 2
+"""Octet of the second multiframe where the configuration begins, behind /R/ and /Q/."""
+
+
+@dataclass(frozen=True)
+class LinkFields:
+    """The fields of the link configuration as sent (those "minus one" are so already)."""
+
+    did: int = 0
+    adjcnt: int = 0
+    bid: int = 0
+    adjdir: int = 0
+    phadj: int = 0
+    lid: int = 0
+    scr: int = 0
+    l_minus_1: int = 0
+    f_minus_1: int = 0
+    k_minus_1: int = 0
+    m_minus_1: int = 0
+    cs: int = 0
+    n_minus_1: int = 15
+    subclassv: int = 1
+    n_total_minus_1: int = 15
+    jesdv: int = 1
+    s_minus_1: int = 0
+    hd: int = 0
+    cf: int = 0
+
+    @classmethod
+    def of(cls, config: LinkConfig, lane_in_link: int) -> LinkFields:
+        """What lane ``lane_in_link`` of a link of ``config`` tells about itself."""
+        return cls(
+            did=config.device_id,
+            bid=config.bank_id,
+            lid=lane_in_link,
+            scr=int(config.scrambling),
+            l_minus_1=config.lanes_per_link - 1,
+            f_minus_1=config.octets_per_frame - 1,
+            k_minus_1=config.frames_per_multiframe - 1,
+            m_minus_1=config.converters - 1,
+            subclassv=config.subclass,
+        )
+
+    def field_sum(self) -> int:
+        """FCHK as the standard has it: the sum of the fields' values, modulo 256."""
+        return sum(vars(self).values()) & 0xFF
+
+    def octets(self, *, fchk_over_octets: bool = False) -> bytes:
+        """The fourteen configuration octets, FCHK last."""
+        packed = bytes(
+            [
+                self.did,
+                self.adjcnt << 4 | self.bid,
+                self.adjdir << 6 | self.phadj << 5 | self.lid,
+                self.scr << 7 | self.l_minus_1,
+                self.f_minus_1,
+                self.k_minus_1,
+                self.m_minus_1,
+                self.cs << 6 | self.n_minus_1,
+                self.subclassv << 5 | self.n_total_minus_1,
+                self.jesdv << 5 | self.s_minus_1,
+                self.hd << 7 | self.cf,
+                0,
+                0,
+            ]
+        )
+        check = sum(packed) & 0xFF if fchk_over_octets else self.field_sum()
+        return packed + bytes([check])
+
+
+def sequence(config: LinkConfig, fields: LinkFields) -> tuple[NDArray[np.uint32], NDArray[np.uint16]]:
+    """One lane's sequence as ``(data, flags)``, one element a beat; filler is a ramp of octets."""
+    length = config.octets_per_frame * config.frames_per_multiframe
+    octets = (np.arange(MULTIFRAMES * length) % 256).astype(np.uint8).reshape(MULTIFRAMES, length)
+    control = np.zeros_like(octets)
+    octets[:, 0], control[:, 0] = characters.R, 1
+    octets[:, -1], control[:, -1] = characters.A, 1
+    octets[1, 1], control[1, 1] = characters.Q, 1
+    config_octets = fields.octets(fchk_over_octets=config.fchk_over_octets)
+    octets[1, CONFIG_AT : CONFIG_AT + len(config_octets)] = np.frombuffer(config_octets, np.uint8)
+    flags = np.packbits(control.reshape(-1, 4), axis=1, bitorder="little")[:, 0].astype(np.uint16)
+    return octets.reshape(-1).view("<u4").copy(), flags

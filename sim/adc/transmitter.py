@@ -1,0 +1,188 @@
+"""The transmitters of all links: commas, alignment sequence, user data, and what happens to them on their way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sim.adc import characters, ilas, scrambler
+from sim.adc.beats import K_FLAGS, Beats, LaneDelay
+from sim.adc.config import LinkConfig
+from sim.adc.faults import Fault
+from sim.adc.patterns import SampleSource
+from sim.adc.replacement import FrameEnds, replace
+
+
+@dataclass(frozen=True)
+class BringUp:
+    """One start of user data: receiver tick ``n`` after it is source tick ``first_tick + n``."""
+
+    links: tuple[int, ...]
+    first_beat: int
+    """Beat (before lane delays) of the first frame."""
+    first_tick: int
+    """Source tick of the first frame; the source runs on in time while links are down, so this grows."""
+
+
+class AdcTransmitter:
+    """All links' transmitters, as beats of the receiver's fabric clock.
+
+    Time is counted in beats from 0; the transmitters' own LMFC has its edges at multiples of the multiframe, so a
+    SYSREF that is high in such beats is aligned with it. Source tick 0 is the first frame after the first bring-up,
+    one tick a frame from there on, whether or not a link is up.
+
+    ``lane_skew_octets`` draws a delay from 0 to that many octets for each lane from ``seed``; ``lane_delays`` gives
+    them outright.
+    """
+
+    def __init__(
+        self,
+        config: LinkConfig,
+        source: SampleSource,
+        *,
+        seed: int = 0,
+        lane_skew_octets: int = 0,
+        lane_delays: Sequence[int] | None = None,
+        faults: Iterable[Fault] = (),
+    ) -> None:
+        if lane_delays is None:
+            lane_delays = np.random.default_rng(seed).integers(0, lane_skew_octets + 1, config.lanes).tolist()
+        if len(lane_delays) != config.lanes:
+            raise ValueError(f"{len(lane_delays)} lane delays for {config.lanes} lanes")
+        self.config = config
+        self.source = source
+        self.faults: list[Fault] = list(faults)
+        self.delay = LaneDelay(np.array(lane_delays))
+        self.bring_ups: list[BringUp] = []
+        self.beat = 0
+        """The next beat to be made."""
+        self._alignment_start: list[int | None] = [None] * config.links
+        self._commas_since = [0] * config.links
+        self._scrambler_past = scrambler.history(config.lanes, config.scrambler_seed)
+        self._frame_ends = FrameEnds.none(config.lanes)
+        lanes = [ilas.sequence(config, ilas.LinkFields.of(config, lane)) for lane in range(config.lanes_per_link)]
+        self._ilas_data = np.tile(np.stack([data for data, _ in lanes], axis=1), config.links)
+        self._ilas_flags = np.tile(np.stack([flags for _, flags in lanes], axis=1), config.links)
+
+    def inject(self, fault: Fault) -> None:
+        """Add a fault; it has effect on beats not yet made."""
+        self.faults.append(fault)
+
+    def beat_of_tick(self, tick: int) -> int | None:
+        """First beat (before lane delays) of source tick ``tick``; ``None`` before the first bring-up."""
+        if not self.bring_ups:
+            return None
+        return self.bring_ups[0].first_beat + tick * self.config.beats_per_frame
+
+    def beats(self, count: int, sync_n: int) -> Beats:
+        """Make the next ``count`` beats; bit ``k`` of ``sync_n`` is SYNC~ of link ``k`` as seen before the first of them.
+
+        A link whose SYNC~ is low sends commas. One whose SYNC~ is high begins alignment at the first LMFC edge
+        (subclass 0: frame) of these beats, if it has sent enough commas; all that begin in one call begin at one edge.
+        """
+        if count <= 0:
+            raise ValueError(f"count = {count}: at least one beat")
+        config = self.config
+        self._follow_sync(count, sync_n)
+        data = np.empty((count, config.lanes), np.uint32)
+        flags = np.empty((count, config.lanes), np.uint16)
+        starts = self._alignment_start
+        for start in dict.fromkeys(starts):
+            links = [link for link in range(config.links) if starts[link] == start]
+            self._fill(data, flags, links, start)
+        for fault in self.faults:
+            fault.apply(self.beat, data, flags, self.beat_of_tick)
+        first, self.beat = self.beat, self.beat + count
+        data, flags = self.delay.apply(data, flags)
+        return Beats(first, data, flags)
+
+    def _follow_sync(self, count: int, sync_n: int) -> None:
+        config = self.config
+        edge = config.beats_per_multiframe if config.subclass == 1 else config.beats_per_frame
+        ready: list[int] = []
+        for link in range(config.links):
+            if not sync_n >> link & 1:
+                if self._alignment_start[link] is not None:
+                    self._alignment_start[link] = None
+                    self._commas_since[link] = self.beat
+            elif self._alignment_start[link] is None:
+                ready.append(link)
+        if not ready:
+            return
+        earliest = max(self.beat, *(self._commas_since[link] + config.least_comma_beats for link in ready))
+        start = -(-earliest // edge) * edge
+        if start >= self.beat + count:
+            return
+        for link in ready:
+            self._alignment_start[link] = start
+        first_beat = start + config.ilas_beats
+        origin = self.bring_ups[0].first_beat if self.bring_ups else first_beat
+        self.bring_ups.append(BringUp(tuple(ready), first_beat, (first_beat - origin) // config.beats_per_frame))
+
+    def _fill(
+        self, data: NDArray[np.uint32], flags: NDArray[np.uint16], links: Sequence[int], start: int | None
+    ) -> None:
+        """Fill in all beats of ``links``, which all begin alignment at ``start`` or not at all."""
+        per_link = self.config.lanes_per_link
+        lanes = np.concatenate([np.arange(link * per_link, (link + 1) * per_link) for link in links])
+        # A slice is a view; an index list makes numpy copy.
+        columns = slice(None) if len(lanes) == self.config.lanes else lanes
+        stop = self.beat + len(data)
+        aligning = stop if start is None else min(max(start, self.beat), stop)
+        rows = slice(0, aligning - self.beat)
+        data[rows, columns] = characters.K_WORD
+        flags[rows, columns] = K_FLAGS
+        if start is None or aligning == stop:
+            return
+        user = start + self.config.ilas_beats
+        ilas_stop = min(max(user, self.beat), stop)
+        rows = slice(aligning - self.beat, ilas_stop - self.beat)
+        sequence = slice(aligning - start, ilas_stop - start)
+        data[rows, columns] = self._ilas_data[sequence, columns]
+        flags[rows, columns] = self._ilas_flags[sequence, columns]
+        if ilas_stop == stop:
+            return
+        rows = slice(ilas_stop - self.beat, None)
+        if ilas_stop == user:
+            self._scrambler_past[:, lanes] = scrambler.history(len(lanes), self.config.scrambler_seed)
+            self._frame_ends.put(lanes, FrameEnds.none(len(lanes)))
+        data[rows, columns], flags[rows, columns] = self._user_data(lanes, user, ilas_stop, stop - ilas_stop)
+
+    def _user_data(
+        self, lanes: NDArray[np.intp], user: int, first: int, count: int
+    ) -> tuple[NDArray[np.uint32], NDArray[np.uint16]]:
+        """``count`` beats of samples from beat ``first`` on, of ``lanes`` whose user data began at beat ``user``."""
+        units = self._sample_units(lanes, first, count)
+        if self.config.scrambling:
+            units, past = scrambler.scramble(units, self._scrambler_past[:, lanes])
+            self._scrambler_past[:, lanes] = past
+        flags = np.zeros((count, len(lanes)), np.uint16)
+        ends = replace(units, flags, first - user, self.config, self._frame_ends.take(lanes))
+        self._frame_ends.put(lanes, ends)
+        # First octet of a unit is its upper one; first octet of a beat is its lowest one.
+        octets_swapped = units.byteswap()
+        words = octets_swapped[1::2].astype(np.uint32)
+        words <<= np.uint32(16)
+        words |= octets_swapped[0::2]
+        return words, flags
+
+    def _sample_units(self, lanes: NDArray[np.intp], first: int, count: int) -> NDArray[np.uint16]:
+        """Samples in the order of sending, ``uint16[2 * count, lanes]``, two a beat and lane."""
+        config = self.config
+        per_frame, per_lane = config.beats_per_frame, config.channels_per_lane
+        first_tick, skipped = divmod(first - self.bring_ups[0].first_beat, per_frame)
+        ticks = -(-(skipped + count) // per_frame)
+        samples = self.source.samples(first_tick, ticks)
+        if samples.shape != (ticks, config.channels) or samples.dtype != np.int16:
+            raise ValueError(
+                f"source gave {samples.dtype}{list(samples.shape)} instead of int16{[ticks, config.channels]} "
+                f"at tick {first_tick}"
+            )
+        by_lane = samples.view(np.uint16).reshape(ticks, config.lanes, per_lane)
+        if len(lanes) != config.lanes:
+            by_lane = by_lane[:, lanes]
+        units = by_lane.transpose(0, 2, 1).reshape(ticks * per_lane, len(lanes))
+        return units[2 * skipped : 2 * (skipped + count)]
