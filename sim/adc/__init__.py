@@ -6,22 +6,17 @@ Knows no simulator. :class:`AdcTransmitter` turns a sample source into :class:`B
 from sim.adc.beats import Beats
 from sim.adc.config import LinkConfig
 from sim.adc.faults import BitError, Fault, LaneDrop, OctetError
-from sim.adc.patterns import ArraySource, Constant, Noise, Ramp, SampleSource, UniqueCodes
+from sim.adc.sample_source import SampleSource
 from sim.adc.transmitter import AdcTransmitter, BringUp
 
 __all__ = [
     "AdcTransmitter",
-    "ArraySource",
     "Beats",
     "BitError",
     "BringUp",
-    "Constant",
     "Fault",
     "LaneDrop",
     "LinkConfig",
-    "Noise",
     "OctetError",
-    "Ramp",
     "SampleSource",
-    "UniqueCodes",
 ]

@@ -27,20 +27,23 @@ class Beats:
     def __len__(self) -> int:
         return len(self.data)
 
+    def _nibbles(self, shift: int) -> NDArray[np.uint16]:
+        return (self.flags >> np.uint16(shift)) & np.uint16(0xF)
+
     @property
     def charisk(self) -> NDArray[np.uint16]:
         """Control character flags, four bits a lane and beat."""
-        return self.flags >> K_SHIFT & 0xF
+        return self._nibbles(K_SHIFT)
 
     @property
     def notintable(self) -> NDArray[np.uint16]:
         """Not-in-table flags, four bits a lane and beat."""
-        return self.flags >> NOT_IN_TABLE_SHIFT & 0xF
+        return self._nibbles(NOT_IN_TABLE_SHIFT)
 
     @property
     def disperr(self) -> NDArray[np.uint16]:
         """Disparity error flags, four bits a lane and beat."""
-        return self.flags >> DISPARITY_SHIFT & 0xF
+        return self._nibbles(DISPARITY_SHIFT)
 
 
 class LaneDelay:
@@ -77,5 +80,5 @@ class LaneDelay:
             before_flags = past_flags[start - 1 : start - 1 + count, lane]
             late_data[:, lane] = now << np.uint32(8 * rotation) | before >> np.uint32(32 - 8 * rotation)
             keep = 0x111 * (0xF << rotation & 0xF)
-            late_flags[:, lane] = now_flags << rotation & keep | before_flags >> (4 - rotation) & ~keep & 0xFFF
+            late_flags[:, lane] = now_flags << rotation & keep | before_flags >> (4 - rotation) & (0xFFF ^ keep)
         return late_data, late_flags

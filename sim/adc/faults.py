@@ -70,7 +70,7 @@ class BitError:
 
 @dataclass(frozen=True)
 class LaneDrop:
-    """``lane`` brings nothing that is in the table, for ``beats`` link clocks from source tick ``tick`` or beat ``beat``."""
+    """``lane`` is dead, nothing in the table, for ``beats`` link clocks from source tick ``tick`` or beat ``beat``."""
 
     lane: int
     beats: int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,7 +56,8 @@ class LinkFields:
 
     def field_sum(self) -> int:
         """FCHK as the standard has it: the sum of the fields' values, modulo 256."""
-        return sum(vars(self).values()) & 0xFF
+        values: list[int] = list(asdict(self).values())
+        return sum(values) & 0xFF
 
     def octets(self, *, fchk_over_octets: bool = False) -> bytes:
         """The fourteen configuration octets, FCHK last."""

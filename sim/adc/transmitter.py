@@ -12,8 +12,8 @@ from sim.adc import characters, ilas, scrambler
 from sim.adc.beats import K_FLAGS, Beats, LaneDelay
 from sim.adc.config import LinkConfig
 from sim.adc.faults import Fault
-from sim.adc.patterns import SampleSource
 from sim.adc.replacement import FrameEnds, replace
+from sim.adc.sample_source import SampleSource
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class AdcTransmitter:
         return self.bring_ups[0].first_beat + tick * self.config.beats_per_frame
 
     def beats(self, count: int, sync_n: int) -> Beats:
-        """Make the next ``count`` beats; bit ``k`` of ``sync_n`` is SYNC~ of link ``k`` as seen before the first of them.
+        """Make the next ``count`` beats; bit ``k`` of ``sync_n`` is SYNC~ of link ``k`` as seen before the first.
 
         A link whose SYNC~ is low sends commas. One whose SYNC~ is high begins alignment at the first LMFC edge
         (subclass 0: frame) of these beats, if it has sent enough commas; all that begin in one call begin at one edge.
