@@ -1,0 +1,1 @@
+"""The cable between MAC and peer: frames, time, faults, capture. State machines without socket or simulator."""
