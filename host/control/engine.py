@@ -108,6 +108,11 @@ class QueuePair:
         path_mtu = _PMTU_CODES[settings.pmtu] << 8
         await self._write("QPCONF", path_mtu | write_completions | software_doorbell | completion_interrupt | enable)
 
+    @property
+    def completion_range(self) -> tuple[int, int]:
+        """First and end address of the completion queue."""
+        return self._memory.completion_queue, self._memory.completion_queue + self._depth * CQE_BYTES
+
     async def post(self, requests: list[WorkRequest]) -> None:
         """Store work requests in the send queue and ring the doorbell once. The caller keeps them within the depth."""
         for request in requests:

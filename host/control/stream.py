@@ -48,20 +48,24 @@ class Stream:
         self._platform = platform
         self._front_end = front_end
         self._engine = engine
-        self._lanes = lanes
+        self.lanes = lanes
         self._slot_credit = slot_credit
         self._lane = 0
         self._draining = False
         self.statistics = StreamStatistics()
+        self.posts: list[int] = []
+        """Work requests of each doorbell so far."""
+        self.completion_log: list[tuple[int, bool]] = []
+        """For each completion so far: queue pair number, and whether its work request ended a frame."""
 
     @property
     def idle(self) -> bool:
         """Nothing waits and nothing is outstanding."""
-        return all(pump.waiting == 0 and pump.outstanding == 0 for _, pump in self._lanes)
+        return all(pump.waiting == 0 and pump.outstanding == 0 for _, pump in self.lanes)
 
     async def step(self) -> None:
         """Wait for an interrupt and serve it."""
-        stuck = any(pump.waiting for _, pump in self._lanes)
+        stuck = any(pump.waiting for _, pump in self.lanes)
         lines = {Interrupt.RING}
         if stuck or self._draining:
             lines.add(Interrupt.ENGINE)
@@ -85,11 +89,12 @@ class Stream:
 
     async def serve(self) -> None:
         """Collect completions and post all that can be posted."""
-        stuck_before = any(pump.waiting for _, pump in self._lanes)
-        for queue_pair, pump in self._lanes:
+        stuck_before = any(pump.waiting for _, pump in self.lanes)
+        for queue_pair, pump in self.lanes:
             await self._collect(queue_pair, pump)
             while requests := pump.next_batch():
                 await queue_pair.post(requests)
+                self.posts.append(len(requests))
                 self.statistics.doorbells += 1
                 self.statistics.work_requests += len(requests)
                 self.statistics.frames_posted += sum(1 for request in requests if request.opcode)
@@ -97,13 +102,14 @@ class Stream:
                     break
             if pump.starved_of_slots:
                 pump.release(await self._slot_credit(queue_pair.number, pump.slots_needed))
-        stuck = any(pump.waiting for _, pump in self._lanes)
+        stuck = any(pump.waiting for _, pump in self.lanes)
         if stuck != stuck_before and not self._draining:
             await self._engine.completion_interrupt(stuck)
 
     async def _collect(self, queue_pair: QueuePair, pump: BlockPump) -> None:
         completions = await queue_pair.completions()
         pump.complete(len(completions))
+        self.completion_log += [(queue_pair.number, bool(completion.opcode)) for completion in completions]
         self.statistics.completions += len(completions)
         self.statistics.frames_completed += sum(1 for completion in completions if completion.opcode)
         bad = [completion for completion in completions if completion.error]
@@ -118,6 +124,6 @@ class Stream:
     def _distribute(self, blocks: list[Block]) -> None:
         self.statistics.blocks += len(blocks)
         for block in blocks:
-            self._lanes[self._lane][1].add([block])
+            self.lanes[self._lane][1].add([block])
             if block.last:
-                self._lane = (self._lane + 1) % len(self._lanes)
+                self._lane = (self._lane + 1) % len(self.lanes)

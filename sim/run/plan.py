@@ -23,6 +23,7 @@ class Plan:
     peer_kind: str
     wire: dict[str, Any]
     control: dict[str, Any]
+    slot_bytes: int
     wall_guard_seconds: float = 20.0
 
     @property
@@ -48,7 +49,7 @@ class Plan:
     @property
     def capture_path(self) -> Path:
         """File in which received frames are kept as they came."""
-        return self.directory / "capture.log"
+        return self.directory / "capture.bin"
 
     def store(self) -> None:
         """Write the plan's file."""

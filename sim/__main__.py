@@ -1,0 +1,71 @@
+"""Command line of the simulation: ``python -m sim --help``."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from sim.scenario.load import ScenarioError, load, names
+
+EXIT_BAD_INPUT = 2
+
+application = typer.Typer(
+    add_completion=False, no_args_is_help=True, help="EchoBench: the front end's RTL against a real verbs stack."
+)
+
+
+@application.command()
+def run(
+    scenario: Annotated[str, typer.Argument(help="name of a scenario in sim/scenarios, or path of a .toml file")] = (
+        "default"
+    ),
+    simulator: Annotated[str | None, typer.Option(help="verilator or icarus, instead of the scenario's")] = None,
+    seed: Annotated[int | None, typer.Option(help="seed, instead of the scenario's")] = None,
+    peer: Annotated[str | None, typer.Option(help="auto, vm, host or model, instead of the scenario's")] = None,
+    waves: Annotated[bool, typer.Option(help="record a waveform (FST); slower")] = False,
+) -> None:
+    """Run a scenario; exit 0 if it passes, 1 if it fails, 2 if it cannot be run."""
+    overrides: dict[str, Any] = {}
+    if simulator is not None:
+        overrides["simulator"] = simulator
+    if seed is not None:
+        overrides["seed"] = seed
+    if peer is not None:
+        overrides["link"] = {"peer": peer}
+    try:
+        wanted = load(scenario, overrides)
+    except ScenarioError as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(EXIT_BAD_INPUT) from error
+    from sim.run.runner import run_scenario  # noqa: PLC0415 - a refused scenario should not pay for numpy
+
+    raise typer.Exit(run_scenario(wanted, waves=waves))
+
+
+@application.command()
+def scenarios() -> None:
+    """List the scenarios that come with the project."""
+    for name in names():
+        typer.echo(name)
+
+
+@application.command()
+def lint() -> None:
+    """Run every static check."""
+    from sim.lint import main  # noqa: PLC0415
+
+    raise typer.Exit(main())
+
+
+@application.command()
+def bench() -> None:
+    """Measure the testbench's speed: ratios in one run."""
+    from sim.run.benchmark import main  # noqa: PLC0415
+
+    raise typer.Exit(main())
+
+
+if __name__ == "__main__":
+    sys.exit(application())

@@ -1,0 +1,333 @@
+"""The account of a run: session result, probe and capture become the figures of the report."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from host.frame_layout import HEADER_BYTES
+from host.imaging.bmode import bmode
+from host.imaging.probe import Probe
+from host.receive.capture import CaptureReader
+from host.report import (
+    Configuration,
+    Expectation,
+    Fault,
+    Frames,
+    Packet,
+    Pictures,
+    RunFigures,
+    Simulated,
+    Spread,
+    Wall,
+    WallSplit,
+)
+from host.report import Peer as PeerFigures
+from host.storage.writer import FrameWriter
+from sim.adc.sources import ShotSource, default_probe, make_shots
+from sim.bench.probe import Kind, ProbeEvent, read_probe
+from sim.peers.lifecycle import PeerDescription
+from sim.run.figures import DataPacket, Done, Post, StreamFigures, Timing, stream_figures
+from sim.run.plan import Plan
+from sim.run.verify import CheckedFrame, Verification, check_frame, verify
+from sim.scenario.model import RING_BYTES, Scenario
+from sim.session.shots import Shot
+
+_BEATS_A_TICK = 4
+_SHOWN_PACKETS = 400
+_RECEIVE_QUEUE, _COMPLETION_QUEUE, _INLINE_BYTES, _SGE = 128, 128, 256, 16
+
+
+def run_figures(plan: Plan, description: PeerDescription | None) -> tuple[RunFigures, Pictures]:
+    """Verify the frames of a finished session, store them, and gather its figures."""
+    result = json.loads(plan.result_path.read_text())
+    scenario = plan.scenario
+    events = read_probe(plan.events_path)
+    played = [Shot(**shot) for shot in result["shots"]]
+    stream = _stream_figures(scenario, result, events)
+    verification, pictures = _frames(plan, played)
+    frames = _frame_counts(scenario, result, verification)
+    complaints = [*verification.complaints, *_protocol_complaints(scenario, result, stream)]
+    figures = RunFigures(
+        scenario=scenario.name,
+        scenario_text=scenario.model_dump_json(indent=1),
+        seed=scenario.seed,
+        error="; ".join(complaints) or None,
+        configuration=_configuration(scenario),
+        peer=_peer(plan, description, result),
+        frames=frames,
+        bit_exact=verification.bit_exact and verification.received > 0,
+        expectations=_expectations(scenario, frames, stream, verification),
+        faults=_faults(scenario, result),
+        simulated=_simulated(result, events, stream),
+        wall=_wall(result, verification, scenario),
+    )
+    return figures, pictures
+
+
+def failed_figures(scenario: Scenario, description: PeerDescription | None, reason: str) -> RunFigures:
+    """Figures of a run that ended early."""
+    peer = PeerFigures(kind=scenario.link.peer)
+    if description is not None:
+        peer = PeerFigures(kind=description.kind, kernel=description.kernel, device=description.device)
+    return RunFigures(
+        scenario=scenario.name,
+        scenario_text=scenario.model_dump_json(indent=1),
+        seed=scenario.seed,
+        error=reason,
+        configuration=_configuration(scenario),
+        peer=peer,
+    )
+
+
+def _stream_figures(scenario: Scenario, result: dict[str, Any], events: list[ProbeEvent]) -> StreamFigures:
+    timing = Timing(
+        core_clock_hz=result["core_clock_hz"],
+        rate_gbps=scenario.link.rate_gbps,
+        link_round_trip_ns=2 * scenario.link.delay_ns + scenario.link.turnaround_ns,
+    )
+    doorbells = [event.cycle for event in events if event.kind is Kind.DOORBELL]
+    posts = [Post(cycle, count) for cycle, count in zip(doorbells, result["doorbells"], strict=True)]
+    return stream_figures(
+        timing,
+        [DataPacket(**packet) for packet in result["packets"]],
+        posts,
+        _completions(result, events),
+        [event.cycle for event in events if event.kind is Kind.FRAME_COMMITTED],
+        result["finished_cycle"] - result["started_cycle"],
+    )
+
+
+def _completions(result: dict[str, Any], events: list[ProbeEvent]) -> list[Done]:
+    """The completion entries that the engine wrote, in time; which of them ended a frame the control software knows."""
+    ranges = [tuple(entry) for entry in result["completion_queues"]]
+    logs: dict[int, Iterator[bool]] = {}
+    numbers = sorted({number for number, _ in result["completions"]})
+    for index, number in enumerate(numbers):
+        logs[index] = iter([ends for entry, ends in result["completions"] if entry == number])
+    done = []
+    for event in events:
+        if event.kind is not Kind.MEMORY_WRITE:
+            continue
+        for index, (first, end) in enumerate(ranges):
+            if first <= event.value < end and index in logs:
+                done.append(Done(event.cycle, next(logs[index], False)))
+    return done
+
+
+def _frames(plan: Plan, played: list[Shot]) -> tuple[Verification, Pictures]:
+    """Check every captured frame against what was played, store it, and keep the last good one for the pictures."""
+    scenario = plan.scenario
+    acquisition = scenario.acquisition
+    probe = default_probe(acquisition.channels)
+    shots = make_shots(
+        acquisition.source,
+        acquisition.shots,
+        acquisition.samples,
+        acquisition.channels,
+        acquisition.sample_rate_hz,
+        scenario.seed,
+    )
+    shown: list[CheckedFrame] = []
+
+    def checked() -> Iterator[CheckedFrame]:
+        if not plan.capture_path.exists():
+            return
+        with FrameWriter(plan.directory / "frames.h5", probe, description=scenario.name, flush=False) as store:
+            for record in CaptureReader(plan.capture_path):
+                frame = check_frame(record, shots, played)
+                _keep(store, frame)
+                if frame.inspection.ok:
+                    shown[:] = [frame]
+                yield frame
+
+    verification = verify(checked(), played, _BEATS_A_TICK)
+    return verification, _pictures(scenario, probe, shots, shown)
+
+
+def _samples(frame: CheckedFrame) -> Any:
+    shape = frame.inspection.shape
+    assert shape is not None
+    octets = np.frombuffer(frame.record.data, np.uint8)[HEADER_BYTES : HEADER_BYTES + shape.payload_bytes]
+    return octets.view("<i2").reshape(shape.samples, shape.channels)
+
+
+def _keep(store: FrameWriter, frame: CheckedFrame) -> None:
+    found = frame.inspection
+    if found.shape is not None:
+        store.append(_samples(frame), found.header, found.trailer, crc_ok=found.ok or frame.flagged)
+
+
+def _pictures(scenario: Scenario, probe: Probe, shots: ShotSource, shown: list[CheckedFrame]) -> Pictures:
+    del shots
+    if not shown:
+        return Pictures()
+    samples, rate = _samples(shown[0]), scenario.acquisition.sample_rate_hz
+    caption = f"{scenario.name}: frame {shown[0].sequence}, as received"
+    return Pictures(bmode(samples, probe, rate), samples, rate, caption)
+
+
+def _frame_counts(scenario: Scenario, result: dict[str, Any], verification: Verification) -> Frames:
+    ring, acquisition = result["counters"]["RING"], result["counters"]["ACQUISITION"]
+    causes = {
+        "ring_full": ring["DROPPED_RING_FULL"],
+        "descriptors_full": ring["DROPPED_DESCRIPTORS_FULL"],
+        "trigger_too_early": acquisition["DROPPED_EARLY"],
+        "link_down": acquisition["DROPPED_LINK_DOWN"],
+    }
+    sent = scenario.acquisition.shots
+    return Frames(
+        sent=sent,
+        received=verification.received,
+        lost=sent - verification.received,
+        dropped_by_cause={name: count for name, count in causes.items() if count},
+    )
+
+
+def _protocol_complaints(scenario: Scenario, result: dict[str, Any], stream: StreamFigures) -> list[str]:
+    complaints = [f"protocol violation: {violation}" for violation in result["violations"][:5]]
+    if not scenario.link.faults and stream.retransmitted_packets:
+        complaints.append(f"{stream.retransmitted_packets} packets were retransmitted on a link without faults")
+    complaints += [
+        f"the peer differed from the specification ({entry['kind']}): {entry['detail']}"
+        for entry in result["discrepancies"][:5]
+    ]
+    return complaints
+
+
+def _expectations(
+    scenario: Scenario, frames: Frames, stream: StreamFigures, verification: Verification
+) -> list[Expectation]:
+    expect = scenario.expect
+    found = [
+        Expectation(name="frames lost", relation="==", limit=expect.frames_lost, actual=frames.lost),
+        Expectation(name="frames flagged", relation="==", limit=expect.flagged_frames, actual=verification.flagged),
+    ]
+    if expect.min_goodput_gbps:
+        found.append(
+            Expectation(
+                name="goodput", relation=">=", limit=expect.min_goodput_gbps, actual=stream.goodput_gbps, unit="Gb/s"
+            )
+        )
+    if expect.max_latency_us is not None:
+        worst = max(stream.latencies_us, default=None)
+        found.append(Expectation(name="latency", relation="<=", limit=expect.max_latency_us, actual=worst, unit="us"))
+    return found
+
+
+def _configuration(scenario: Scenario) -> Configuration:
+    acquisition, rdma = scenario.acquisition, scenario.rdma
+    return Configuration(
+        mode=acquisition.mode,
+        source=acquisition.source,
+        simulator=scenario.simulator,
+        transport=rdma.transport,
+        channels=acquisition.channels,
+        samples=acquisition.samples,
+        shots=acquisition.shots,
+        sample_rate_hz=acquisition.sample_rate_hz,
+        prf_hz=acquisition.prf_hz,
+        pmtu=rdma.pmtu,
+        block_bytes=rdma.block_bytes,
+        interrupt_threshold=rdma.interrupt_threshold,
+        batch=rdma.batch,
+        sq_depth=rdma.sq_depth,
+        rq_depth=_RECEIVE_QUEUE,
+        cq_depth=_COMPLETION_QUEUE,
+        inline_bytes=_INLINE_BYTES,
+        sge=_SGE,
+        ring_bytes=RING_BYTES,
+        rate_gbps=scenario.link.rate_gbps,
+    )
+
+
+def _peer(plan: Plan, description: PeerDescription | None, result: dict[str, Any]) -> PeerFigures:
+    return PeerFigures(
+        kind=plan.peer_kind,
+        kernel=description.kernel if description else None,
+        device=description.device if description else "model",
+        counters=result["summary"]["counters"],
+    )
+
+
+def _faults(scenario: Scenario, result: dict[str, Any]) -> list[Fault]:
+    times = Counter(injection["fault"] for injection in result["injections"])
+    found = []
+    for index, fault in enumerate(scenario.link.faults):
+        where = f"PSN {fault.psn}" if fault.psn is not None else f"probability {fault.probability}"
+        found.append(Fault(where=f"link {fault.direction}, {where}", what=fault.action, times=times[index]))
+    return found
+
+
+def _simulated(result: dict[str, Any], events: list[ProbeEvent], stream: StreamFigures) -> Simulated:
+    hertz, start = result["core_clock_hz"], result["started_cycle"]
+
+    def microseconds(cycle: int) -> float:
+        return round((cycle - start) / hertz * 1e6, 6)
+
+    counters = result["counters"]
+    return Simulated(
+        time_us=microseconds(result["finished_cycle"]),
+        goodput_gbps=round(stream.goodput_gbps, 6),
+        average_gbps=round(stream.average_gbps, 6),
+        latency_us=Spread.of(round(value, 6) for value in stream.latencies_us),
+        latencies_us=[round(value, 6) for value in stream.latencies_us],
+        doorbell_to_wire_ns=None if stream.doorbell_to_wire_ns is None else round(stream.doorbell_to_wire_ns, 6),
+        ring_peak_bytes=counters["RING"]["HIGH_WATER"],
+        ring_timeline=[
+            (microseconds(event.cycle), event.value)
+            for event in events
+            if event.kind is Kind.RING_USED and event.cycle >= start
+        ],
+        blocks=result["statistics"]["blocks"],
+        interrupts=counters["RING"]["IRQ_COUNT"],
+        doorbells=result["statistics"]["doorbells"],
+        retransmitted_packets=stream.retransmitted_packets,
+        link_counters=counters["JESD204B"],
+        rdma_counters=counters["ERNIC"],
+        packets=_packets(result, microseconds),
+    )
+
+
+def _packets(result: dict[str, Any], microseconds: Any) -> list[Packet]:
+    shown, newest = [], {}
+    for entry in result["packets"][:_SHOWN_PACKETS]:
+        last = newest.get(entry["queue_pair"])
+        again = last is not None and not 0 < (entry["psn"] - last) & 0xFFFFFF < 1 << 23
+        if not again:
+            newest[entry["queue_pair"]] = entry["psn"]
+        shown.append(
+            Packet(
+                time_us=microseconds(entry["last_cycle"]),
+                direction="tx",
+                opcode="WRITE",
+                psn=entry["psn"],
+                bytes=entry["frame_octets"],
+                retransmission=again,
+            )
+        )
+    return shown
+
+
+def _wall(result: dict[str, Any], verification: Verification, scenario: Scenario) -> Wall:
+    wall = result["wall"]
+    seconds = wall["seconds"]
+    payload = verification.received * scenario.acquisition.shape.payload_bytes
+    rest = max(0.0, seconds - wall["python"] - wall["peer"])
+    return Wall(
+        seconds=seconds,
+        cycles_per_second=wall["cycles"] / seconds,
+        payload_mb_per_second=payload / seconds / 1e6,
+        split=WallSplit(rtl=rest, python=wall["python"], peer=wall["peer"]),
+    )
+
+
+def result_of(directory: Path) -> dict[str, Any]:
+    """Return the parsed ``report.json`` of a run's folder."""
+    content: dict[str, Any] = json.loads((directory / "report.json").read_text())
+    return content

@@ -1,0 +1,55 @@
+"""The simulator's process: ``python -m sim.run.simulate PLAN [--waves]`` runs the session of a plan and ends with its verdict."""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import signal
+import sys
+from pathlib import Path
+
+from sim.bench.bench import bench_design
+from sim.bench.design import Body
+from sim.build import Compiled, Design, compile_design, run_tests
+from sim.run.plan import VARIABLE, Plan
+from sim.scenario.model import RING_BYTES, Scenario
+
+SESSION = "sim.session.session"
+QUEUE_PAIRS = 4
+_PR_SET_PDEATHSIG = 1
+
+
+def scenario_design(scenario: Scenario, *, waves: bool = False) -> Design:
+    """Return the build that a scenario needs."""
+    body = Body.DPI if scenario.simulator == "verilator" else Body.VPI
+    parameters = {"LINKS": scenario.links, "RING_BYTES": RING_BYTES, "NUM_QP": QUEUE_PAIRS}
+    return bench_design(body, parameters, waves=waves)
+
+
+def simulate(plan: Plan, *, waves: bool = False) -> Path:
+    """Compile (cached) and run; return the cocotb results file. Raises ``SystemExit`` if the session fails."""
+    compiled: Compiled = compile_design(scenario_design(plan.scenario, waves=waves), plan.scenario.simulator)
+    return run_tests(
+        compiled,
+        SESSION,
+        plan.directory,
+        seed=plan.scenario.seed % 2**32,
+        environment={VARIABLE: str(plan.path)},
+        plusargs=[f"+probe={plan.events_path}"],
+    )
+
+
+def main() -> int:
+    """Run the plan named on the command line."""
+    parser = argparse.ArgumentParser(prog="python -m sim.run.simulate", description=__doc__)
+    parser.add_argument("plan", type=Path)
+    parser.add_argument("--waves", action="store_true")
+    options = parser.parse_args()
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    plan = Plan.load(options.plan)
+    simulate(plan, waves=options.waves)
+    return 0 if plan.result_path.exists() else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,94 @@
+"""Compare what arrived with what was played into the lanes, sample by sample."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from host.frame_layout import HEADER_BYTES
+from host.receive.capture import Record
+from host.receive.inspection import Inspection, inspect
+from sim.adc.sources import ShotSource
+from sim.session.shots import Shot
+
+_FRACTION_UNITS = 256
+_LINK_ERRORS = "link_errors"
+
+
+@dataclass(frozen=True)
+class CheckedFrame:
+    """One frame of the capture. ``wrong_samples`` counts those that differ from what was played."""
+
+    sequence: int
+    inspection: Inspection
+    record: Record
+    wrong_samples: int
+
+    @property
+    def flagged(self) -> bool:
+        """The front end itself says that samples may be wrong."""
+        return any(problem.startswith(_LINK_ERRORS) for problem in self.inspection.problems)
+
+
+@dataclass
+class Verification:
+    """Findings over all frames of a run."""
+
+    received: int = 0
+    flagged: int = 0
+    bit_exact: bool = True
+    complaints: list[str] = field(default_factory=list)
+    missing: list[int] = field(default_factory=list)
+
+
+def check_frame(record: Record, shots: ShotSource, played: Sequence[Shot]) -> CheckedFrame:
+    """Inspect one record and compare its samples with the shot that its sequence number names."""
+    memory = np.frombuffer(record.data, np.uint8)
+    found = inspect(memory, record.immediate, 0)
+    sequence = int(found.header["sequence"])
+    if found.shape is None or sequence >= len(played):
+        return CheckedFrame(sequence, found, record, 0)
+    samples = memory[HEADER_BYTES : HEADER_BYTES + found.shape.payload_bytes].view("<i2")
+    expected = shots.shot(sequence)
+    if expected.size != samples.size:
+        return CheckedFrame(sequence, found, record, max(expected.size, samples.size))
+    return CheckedFrame(sequence, found, record, int(np.count_nonzero(samples != expected.reshape(-1))))
+
+
+def verify(frames: Iterable[CheckedFrame], played: Sequence[Shot], beats_a_tick: int) -> Verification:
+    """Judge all frames: complete, each once, exact unless flagged, at the place in time where they were triggered."""
+    result, seen = Verification(), set()
+    for frame in frames:
+        name = f"frame {frame.sequence}"
+        if frame.sequence >= len(played):
+            result.bit_exact = False
+            result.complaints.append(f"{name}: no such shot was triggered; {'; '.join(frame.inspection.problems)}")
+            continue
+        if frame.sequence in seen:
+            result.complaints.append(f"{name}: arrived twice")
+            continue
+        seen.add(frame.sequence)
+        result.received += 1
+        result.flagged += frame.flagged
+        others = [problem for problem in frame.inspection.problems if not problem.startswith(_LINK_ERRORS)]
+        if others:
+            result.bit_exact = False
+            result.complaints.append(f"{name}: {'; '.join(others)}")
+        elif frame.wrong_samples and not frame.flagged:
+            result.bit_exact = False
+            result.complaints.append(f"{name}: {frame.wrong_samples} samples differ from what was played, unflagged")
+        result.complaints += _place(frame, played[frame.sequence], beats_a_tick)
+    result.missing = [shot.index for shot in played if shot.index not in seen]
+    return result
+
+
+def _place(frame: CheckedFrame, shot: Shot, beats_a_tick: int) -> list[str]:
+    if frame.inspection.shape is None:
+        return []
+    expected = shot.tick << 8 | shot.beat_in_tick * _FRACTION_UNITS // beats_a_tick
+    trigger = int(frame.inspection.header["trigger"])
+    if trigger != expected:
+        return [f"frame {frame.sequence}: trigger 0x{trigger:x} in its header, given at 0x{expected:x}"]
+    return []

@@ -1,0 +1,235 @@
+"""The receiver as the session sees it: a real one behind the exchange's stream, or the model's memory in this process."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from host.exchange import (
+    VERSION,
+    Connect,
+    Event,
+    Exchange,
+    Finish,
+    FrameReceived,
+    Hello,
+    Message,
+    Ready,
+    ReceiverQueuePair,
+    Released,
+    Summary,
+)
+from host.frame_layout import split_immediate
+from host.receive.capture import CaptureWriter
+from host.receive.inspection import inspect
+from sim.link.responder import Endpoint, QueuePair
+from sim.link.roce import ipv4, mac
+from sim.peers.interface import Wire
+from sim.peers.model import ModelPeer
+
+MODEL_IP = "10.77.0.2"
+MODEL_MAC = "02:00:00:00:00:02"
+_MODEL_FIRST_QPN = 17
+
+
+class ReceiverFailed(RuntimeError):
+    """The receiver reported a fatal event, or did not answer within its limit."""
+
+
+class Receiver(Protocol):
+    """One receiver with its queue pairs and slots."""
+
+    frames: list[FrameReceived]
+
+    def hello(self) -> Hello:
+        """Return what the receiver offers."""
+        ...
+
+    def connect(self, message: Connect) -> None:
+        """Connect its queue pairs; returns when it is ready to receive."""
+        ...
+
+    def wire(self) -> Wire:
+        """Return the wire to its device; valid after :meth:`connect`."""
+        ...
+
+    def credit(self, queue_pair: int, total: int) -> int:
+        """Wait until ``total`` slots of queue pair index ``queue_pair`` have been released; return how many have."""
+        ...
+
+    def poll(self) -> None:
+        """Take in what the receiver has said; raise :class:`ReceiverFailed` if it cannot go on."""
+        ...
+
+    def finish(self) -> Summary:
+        """End the stream and return the receiver's own account."""
+        ...
+
+
+class RemoteReceiver:
+    """A receiver process, in the micro-VM or on the host, reached by its exchange."""
+
+    def __init__(self, exchange: Exchange, wire: Wire, limit_seconds: float) -> None:
+        self._exchange = exchange
+        self._wire = wire
+        self._limit = limit_seconds
+        self._released: dict[int, int] = {}
+        self.frames: list[FrameReceived] = []
+        self.waited_seconds = 0.0
+
+    def hello(self) -> Hello:
+        """Return what the receiver offers."""
+        return self._exchange.expect(Hello, self._limit)
+
+    def connect(self, message: Connect) -> None:
+        """Connect; returns when the receiver is ready."""
+        self._exchange.send(message)
+        self._exchange.expect(Ready, self._limit)
+
+    def wire(self) -> Wire:
+        """Return the wire to the receiver's device."""
+        return self._wire
+
+    def credit(self, queue_pair: int, total: int) -> int:
+        """Wait (simulated time stands still) until enough slots are released."""
+        started = time.monotonic()
+        while self._released.get(queue_pair, 0) < total:
+            left = self._limit - (time.monotonic() - started)
+            message = self._exchange.receive(max(0.0, left))
+            if message is None:
+                raise ReceiverFailed(
+                    f"the control software waits for slot release {total} of queue pair {queue_pair}; the receiver has "
+                    f"released {self._released.get(queue_pair, 0)} within {self._limit:.0f} s: its consumer is stuck"
+                )
+            self._take(message)
+        self.waited_seconds += time.monotonic() - started
+        return self._released[queue_pair]
+
+    def poll(self) -> None:
+        """Take in what has arrived."""
+        for message in self._exchange.pending():
+            self._take(message)
+
+    def finish(self) -> Summary:
+        """End the stream; what is still on its way is taken in first."""
+        self._exchange.send(Finish())
+        while True:
+            message = self._exchange.receive(self._limit)
+            if message is None:
+                raise ReceiverFailed(f"the receiver did not send its summary within {self._limit:.0f} s")
+            if isinstance(message, Summary):
+                return message
+            self._take(message)
+
+    def _take(self, message: Message) -> None:
+        if isinstance(message, FrameReceived):
+            self.frames.append(message)
+        elif isinstance(message, Released):
+            self._released[message.queue_pair] = message.count
+        elif isinstance(message, Event) and message.fatal:
+            raise ReceiverFailed(f"the receiver reports {message.cause}: {message.detail}")
+
+
+class ModelReceiver:
+    """The in-process model with slots, inspected and kept as a real receiver does."""
+
+    def __init__(self, slots: int, slot_bytes: int, queue_pairs: int, pmtu: int, capture: Path) -> None:
+        self._slots = slots
+        self._slot_bytes = slot_bytes
+        self._pmtu = pmtu
+        self._memory = np.zeros(queue_pairs * slots * slot_bytes, np.uint8)
+        self._qpns = [_MODEL_FIRST_QPN + index for index in range(queue_pairs)]
+        self._capture = CaptureWriter(capture)
+        self._peer: ModelPeer | None = None
+        self._rkey = 0
+        self._address = self._memory.ctypes.data
+        self._released = [0] * queue_pairs
+        self._flagged = 0
+        self.frames: list[FrameReceived] = []
+        probe = ModelPeer([])
+        self._rkey = probe.register(self._memory).region.rkey
+
+    def hello(self) -> Hello:
+        """Return what the model offers."""
+        stride = self._slots * self._slot_bytes
+        return Hello(
+            version=VERSION,
+            kernel="none (in-process model)",
+            device="model",
+            ip=MODEL_IP,
+            mac=MODEL_MAC,
+            gid=f"::ffff:{MODEL_IP}",
+            pmtu=self._pmtu,
+            rkey=self._rkey,
+            slot_bytes=self._slot_bytes,
+            huge_pages=False,
+            queue_pairs=tuple(
+                ReceiverQueuePair(qpn, 0, self._address + index * stride, self._slots)
+                for index, qpn in enumerate(self._qpns)
+            ),
+        )
+
+    def connect(self, message: Connect) -> None:
+        """Make the responder for the FPGA's queue pairs."""
+        pairs = [
+            QueuePair(
+                peer_qpn=qpn,
+                device_qpn=sender.qpn,
+                first_psn=sender.psn,
+                pmtu=message.pmtu,
+                peer=Endpoint(mac(MODEL_MAC), ipv4(MODEL_IP)),
+                device=Endpoint(mac(message.mac), ipv4(message.ip)),
+            )
+            for qpn, sender in zip(self._qpns, message.queue_pairs, strict=True)
+        ]
+        self._peer = ModelPeer(pairs, direct=False)
+        self._peer.register(self._memory)
+
+    def wire(self) -> Wire:
+        """Return the model itself."""
+        if self._peer is None:
+            raise ReceiverFailed("the model is not connected")
+        return self._peer
+
+    def credit(self, queue_pair: int, total: int) -> int:
+        """Frames are released as soon as they are inspected, so a missing credit is an error."""
+        self.poll()
+        if self._released[queue_pair] < total:
+            raise ReceiverFailed(f"slot release {total} is awaited and only {self._released[queue_pair]} frames came")
+        return self._released[queue_pair]
+
+    def poll(self) -> None:
+        """Inspect, keep and release what has arrived."""
+        if self._peer is None:
+            return
+        for completion in self._peer.take_completions():
+            index = self._qpns.index(completion.peer_qpn)
+            slot, sequence = split_immediate(completion.immediate)
+            start = (index * self._slots + slot) * self._slot_bytes
+            memory = self._memory[start : start + self._slot_bytes]
+            found = inspect(memory, completion.immediate, completion.byte_length)
+            length = found.shape.frame_bytes if found.shape else 0
+            self._capture.append(slot, completion.immediate, memory[:length])
+            self._flagged += not found.ok
+            self._released[index] += 1
+            self.frames.append(
+                FrameReceived(
+                    queue_pair=index,
+                    slot=slot,
+                    immediate=completion.immediate,
+                    sequence=int(found.header["sequence"]) if found.shape else sequence,
+                    bytes=length,
+                    ok=found.ok,
+                    problems=found.problems,
+                    payload_crc=found.payload_crc,
+                )
+            )
+
+    def finish(self) -> Summary:
+        """Return the model's account."""
+        self.poll()
+        self._capture.close()
+        return Summary(frames=len(self.frames), flagged=self._flagged, events=(), counters={})

@@ -1,0 +1,423 @@
+"""One run inside the simulator: bring-up, connection, shots, streaming, and an account of it all in one JSON file.
+
+A cocotb test module; the runner starts it with the plan's file named in the environment.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import signal
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import cocotb
+from cocotb.triggers import First, Timer
+from cocotb.utils import get_sim_time
+
+from host.control.block_pump import BlockPump, RemoteSlots
+from host.control.engine import Engine, Identity, QueueMemory, QueuePair, QueueSettings
+from host.control.front_end import AcquisitionSettings, FrontEnd, LinkSettings, RingSettings
+from host.control.registers import register_map
+from host.control.stream import Stream
+from host.exchange import VERSION, Connect, Hello, SenderQueuePair, Summary
+from host.frame_layout import MODE_ULTRASOUND
+from sim.adc import AdcTransmitter, LinkConfig
+from sim.adc.sources import TickStream, make_shots
+from sim.bench.bench import Bench
+from sim.link import link as cable_model
+from sim.link.checker import ProtocolChecker
+from sim.link.lockstep import Lockstep
+from sim.link.pcap import Capture
+from sim.link.responder import Endpoint, Region, Responder
+from sim.link.responder import QueuePair as PeerQueuePair
+from sim.link.roce import ipv4, mac
+from sim.peers.lifecycle import ControlAddress, Network, WireAddress, open_control, open_wire
+from sim.run.plan import VARIABLE, Plan
+from sim.session.cable import Cable
+from sim.session.platform import SimulatedPlatform
+from sim.session.receivers import ModelReceiver, Receiver, RemoteReceiver
+from sim.session.shots import Schedule, ShotPlayer
+from sim.session.stopwatch import Stopwatch
+from sim.session.watchdog import Watchdog
+
+FIRST_DATA_QUEUE_PAIR = 2
+OCTETS_A_FRAME = 16
+LINK_UP_LIMIT_US = 200
+LINK_POLL_NS = 500
+WINDOW_MARGIN_SAMPLES = 2
+TAIL_NS = 2_000
+PROGRESS_SECONDS = 0.25
+_PR_SET_PDEATHSIG = 1
+
+
+class SessionFailed(RuntimeError):
+    """The run cannot go on; the text says who waits for whom."""
+
+
+class Session:
+    """The parts of a run and their order."""
+
+    def __init__(self, dut: Any, plan: Plan) -> None:
+        scenario = plan.scenario
+        self.plan = plan
+        self.scenario = scenario
+        self.stopwatch = Stopwatch()
+        self.bench = Bench(dut)
+        self.platform = SimulatedPlatform(self.bench, scenario.host.software_delay_ns)
+        self.front_end = FrontEnd(self.platform)
+        self.engine = Engine(self.platform)
+        self.receiver = self._receiver()
+        self.link_config = LinkConfig(
+            links=scenario.links,
+            octets_per_frame=OCTETS_A_FRAME,
+            frames_per_multiframe=scenario.jesd204b.k,
+            scrambling=scenario.jesd204b.scrambling,
+            subclass=scenario.jesd204b.subclass,
+        )
+        acquisition = scenario.acquisition
+        shots = make_shots(
+            acquisition.source,
+            acquisition.shots,
+            acquisition.samples,
+            acquisition.channels,
+            acquisition.sample_rate_hz,
+            scenario.seed,
+        )
+        samples = TickStream(shots, seed=scenario.seed)
+        self.transmitter = AdcTransmitter(
+            self.link_config,
+            samples,
+            seed=scenario.seed,
+            lane_skew_octets=scenario.jesd204b.lane_skew_octets,
+        )
+        self.shots = ShotPlayer(
+            self.bench,
+            self.transmitter,
+            samples,
+            self.link_config.beats_per_frame,
+            self.link_config.beats_per_multiframe,
+            self.stopwatch,
+        )
+        self.network = Network()
+        self.capture = Capture(plan.directory / "link.pcapng")
+        self.lockstep: Lockstep | None = None
+        self.cable: Cable | None = None
+        self.stream: Stream | None = None
+        self.watchdog: Watchdog | None = None
+        self._tasks: list[cocotb.task.Task[Any]] = []
+        self._started_wall = 0.0
+        self._started_cycle = 0
+        self._finished_cycle = 0
+        self._finishing = False
+
+    def _receiver(self) -> Receiver:
+        plan, scenario = self.plan, self.scenario
+        if plan.peer_kind == "model":
+            return ModelReceiver(
+                scenario.host.slots,
+                plan.slot_bytes,
+                scenario.rdma.qps,
+                scenario.rdma.pmtu,
+                plan.capture_path,
+            )
+        exchange = open_control(ControlAddress(**plan.control))
+        return RemoteReceiver(exchange, open_wire(WireAddress(**plan.wire)), plan.wall_guard_seconds)
+
+    async def run(self) -> None:
+        """Bring up, stream, drain, and leave the result."""
+        scenario = self.scenario
+        await self.bench.reset()
+        self.bench.mac.set_rate(scenario.link.rate_gbps)
+        self._start(self.shots.play())
+        capabilities = await self.front_end.identify()
+        await self.front_end.configure_link(
+            LinkSettings(
+                links=scenario.links,
+                frames_per_multiframe=scenario.jesd204b.k,
+                octets_per_frame=OCTETS_A_FRAME,
+                scrambling=scenario.jesd204b.scrambling,
+                subclass=scenario.jesd204b.subclass,
+            )
+        )
+        await self._connect()
+        await self.front_end.configure_ring(
+            RingSettings(
+                block_bytes=scenario.rdma.block_bytes,
+                irq_threshold=scenario.rdma.interrupt_threshold,
+                irq_timeout_ns=scenario.rdma.interrupt_timeout_ns,
+            ),
+            capabilities,
+        )
+        schedule = await self._align()
+        await self.front_end.configure_acquisition(
+            AcquisitionSettings(
+                mode=MODE_ULTRASOUND,
+                samples=scenario.acquisition.samples,
+                channels=scenario.acquisition.channels,
+                window_delay=schedule.window_delay,
+                configuration=1,
+                sample_rate=scenario.acquisition.sample_rate_hz // 10_000,
+            )
+        )
+        await self.front_end.accept_triggers(True)
+        await self._acquire(schedule)
+        summary = self.receiver.finish()
+        await self._store(summary)
+
+    def _start(self, coroutine: Any) -> None:
+        self._tasks.append(cocotb.start_soon(coroutine))
+
+    async def _connect(self) -> None:
+        """Exchange queue pairs with the receiver, program the engine, join the two by the cable. Simulated time stands still."""
+        rdma = self.scenario.rdma
+        with self.stopwatch.waiting_for_peer():
+            hello = self.receiver.hello()
+        local = Identity.parse(self.network.fpga_mac, self.network.fpga_ip)
+        remote = Identity.parse(hello.mac, hello.ip)
+        await self.engine.start(local, FIRST_DATA_QUEUE_PAIR - 1 + rdma.qps, rdma.acknowledge_every)
+        address, lanes = self.bench.memory.base, []
+        for index, remote_pair in enumerate(hello.queue_pairs):
+            memory, address = QueueMemory.place(address, rdma.sq_depth)
+            queue_pair = QueuePair(self.platform, FIRST_DATA_QUEUE_PAIR + index, memory)
+            await queue_pair.connect(
+                QueueSettings(
+                    pmtu=rdma.pmtu,
+                    sq_depth=rdma.sq_depth,
+                    start_psn=rdma.start_psn,
+                    remote=remote,
+                    remote_qpn=remote_pair.qpn,
+                    timeout=rdma.retry_timeout,
+                    retry_count=rdma.retry_count,
+                )
+            )
+            slots = RemoteSlots(remote_pair.address, hello.rkey, hello.slot_bytes, remote_pair.slots)
+            lanes.append((queue_pair, BlockPump(slots, sq_depth=rdma.sq_depth, batch=rdma.batch)))
+        pairs = tuple(SenderQueuePair(queue_pair.number, rdma.start_psn) for queue_pair, _ in lanes)
+        message = Connect(VERSION, self.network.fpga_ip, self.network.fpga_mac, rdma.pmtu, pairs)
+        with self.stopwatch.waiting_for_peer():
+            self.receiver.connect(message)
+        self.lockstep = self._make_lockstep(hello)
+        self.cable = Cable(
+            self.bench, self.lockstep, self.receiver.wire(), self.plan.wall_guard_seconds, self.stopwatch
+        )
+        self._start(self.cable.transmit())
+        self._start(self.cable.deliver())
+        self.stream = Stream(self.platform, self.front_end, self.engine, lanes, self._slot_credit)
+
+    def _make_lockstep(self, hello: Hello) -> Lockstep:
+        rdma, link = self.scenario.rdma, self.scenario.link
+        device = Endpoint(mac(self.network.fpga_mac), ipv4(self.network.fpga_ip))
+        peer = Endpoint(mac(hello.mac), ipv4(hello.ip))
+        pairs = [
+            PeerQueuePair(
+                peer_qpn=pair.qpn,
+                device_qpn=FIRST_DATA_QUEUE_PAIR + index,
+                device=device,
+                peer=peer,
+                first_psn=rdma.start_psn,
+                pmtu=rdma.pmtu,
+            )
+            for index, pair in enumerate(hello.queue_pairs)
+        ]
+        first = min(pair.address for pair in hello.queue_pairs)
+        length = sum(pair.slots for pair in hello.queue_pairs) * hello.slot_bytes
+        checker = ProtocolChecker(Responder(pairs, [Region(hello.rkey, first, length)]))
+        settings = cable_model.LinkSettings(
+            tx_delay_fs=link.delay_ns * cable_model.FS_PER_NS,
+            rx_delay_fs=link.delay_ns * cable_model.FS_PER_NS,
+            rate_gbps=link.rate_gbps,
+            faults=tuple(
+                cable_model.Fault(
+                    action=cable_model.Action(fault.action),
+                    direction=cable_model.Direction(fault.direction),
+                    psn=fault.psn,
+                    probability=fault.probability,
+                    occurrence=fault.occurrence,
+                    seed=fault.seed,
+                    delay_ns=fault.delay_ns,
+                )
+                for fault in link.faults
+            ),
+        )
+        model = cable_model.Link(settings, self.scenario.seed)
+        return Lockstep(model, checker, link.turnaround_ns * cable_model.FS_PER_NS, self.capture)
+
+    async def _slot_credit(self, queue_pair: int, total: int) -> int:
+        with self.stopwatch.waiting_for_peer():
+            return self.receiver.credit(queue_pair - FIRST_DATA_QUEUE_PAIR, total)
+
+    async def _align(self) -> Schedule:
+        """Wait for the link, and find how far the receiver's ticks lag the converters'."""
+        limit = int(get_sim_time("ns")) + LINK_UP_LIMIT_US * 1000
+        while not await self.front_end.link_up():
+            if int(get_sim_time("ns")) > limit:
+                raise SessionFailed(await self._explain_link())
+            await Timer(LINK_POLL_NS, "ns")
+        release = self.bench.release_beat()
+        lag_beats = release - self.transmitter.bring_ups[-1].first_beat
+        period = self.bench.link_clock_hz / self.scenario.acquisition.prf_hz
+        return Schedule(
+            release_beat=release,
+            window_delay=-(-lag_beats // self.link_config.beats_per_frame) + WINDOW_MARGIN_SAMPLES,
+            period_beats=period,
+            shots=self.scenario.acquisition.shots,
+        )
+
+    async def _explain_link(self) -> str:
+        up = await self.front_end.read("JESD204B", "LINK_UP")
+        sync_n = await self.front_end.read("JESD204B", "SYNC_N")
+        status = await self.front_end.read("JESD204B", "STATUS")
+        return (
+            f"the JESD204B link did not come up within {LINK_UP_LIMIT_US} us of simulated time: the receiver waits for "
+            f"the converters (links up 0x{up:x}, SYNC~ 0x{sync_n:x}, SYSREF seen: {bool(status & 2)})"
+        )
+
+    async def _acquire(self, schedule: Schedule) -> None:
+        """Fire all shots, stream their frames, drain what is left."""
+        assert self.stream is not None and self.cable is not None and self.lockstep is not None
+        self._started_wall = time.perf_counter()
+        self._started_cycle = self.bench.clocks.now
+        self.watchdog = Watchdog(self, self.scenario)
+        self.shots.arm(schedule)
+        guard = cocotb.start_soon(self.watchdog.watch())
+        self._tasks.append(guard)
+        work = cocotb.start_soon(self._stream_all(self.stream))
+        self._tasks.append(work)
+        await First(work, guard, *self._tasks[:-2])
+        for task in self._tasks:
+            if task.done() and task is not work:
+                task.result()  # raises what went wrong
+        work.result()
+        self._finished_cycle = self.bench.clocks.now
+
+    async def _stream_all(self, stream: Stream) -> None:
+        served = cocotb.start_soon(self._serve(stream))
+        await self._last_window_closed()
+        self._finishing = True
+        self.platform.interrupt_wait()
+        await served
+        await stream.drain()
+
+    async def _serve(self, stream: Stream) -> None:
+        while not self._finishing:
+            await stream.step()
+            self.receiver.poll()
+
+    async def _last_window_closed(self) -> None:
+        """Return when the front end has taken all triggers and no window is open."""
+        wanted = self.scenario.acquisition.shots
+        window_ns = self.scenario.acquisition.samples / self.scenario.acquisition.sample_rate_hz * 1e9
+        period_ns = 1e9 / self.scenario.acquisition.prf_hz
+        while not self.shots.all_triggered:
+            await Timer(max(1, round(period_ns / 4)), "ns")
+        await Timer(round(window_ns) + TAIL_NS + round(self._chunk_ns() * 3), "ns")
+        triggers = await self.front_end.read("ACQUISITION", "TRIGGERS")
+        if triggers != wanted:
+            raise SessionFailed(f"{wanted} triggers were given and the front end counts {triggers}")
+        frames = await self.front_end.read("ACQUISITION", "FRAMES")
+        while True:
+            settled = await self._admitted() + await self._refused()
+            if settled >= frames:
+                return
+            await Timer(TAIL_NS, "ns")
+
+    def _chunk_ns(self) -> float:
+        return self.bench.lanes.chunk_beats / self.bench.link_clock_hz * 1e9
+
+    async def _admitted(self) -> int:
+        return await self.front_end.read("RING", "FRAMES_ADMITTED")
+
+    async def _refused(self) -> int:
+        full = await self.front_end.read("RING", "DROPPED_RING_FULL")
+        return full + await self.front_end.read("RING", "DROPPED_DESCRIPTORS_FULL")
+
+    async def _store(self, summary: Summary) -> None:
+        """Leave the session's account for the runner."""
+        assert self.stream is not None and self.cable is not None and self.lockstep is not None
+        self.capture.close()
+        self.bench.check()
+        seconds = time.perf_counter() - self._started_wall
+        cycles = self._finished_cycle - self._started_cycle
+        counters = {
+            block: {
+                register.name: await self.front_end.read(block, register.name)
+                for register in register_map()[block].registers
+                if register.count == 1 and register.access in ("RO", "RW")
+            }
+            for block in ("JESD204B", "ACQUISITION", "RING", "ERNIC")
+        }
+        result = {
+            "shots": [asdict(shot) for shot in self.shots.shots],
+            "received": [asdict(frame) for frame in self.receiver.frames],
+            "summary": asdict(summary),
+            "statistics": asdict(self.stream.statistics),
+            "doorbells": self.stream.posts,
+            "packets": [asdict(packet) for packet in self.cable.packets],
+            "counters": counters,
+            "started_cycle": self._started_cycle,
+            "finished_cycle": self._finished_cycle,
+            "core_clock_hz": 1 / self.bench.clocks.core_period_s,
+            "link_clock_hz": self.bench.link_clock_hz,
+            "completion_queues": [queue_pair.completion_range for queue_pair, _ in self.stream.lanes],
+            "completions": self.stream.completion_log,
+            "injections": [
+                {**asdict(injection), "action": str(injection.action), "direction": str(injection.direction)}
+                for injection in self.lockstep.link.injections
+            ],
+            "violations": [str(violation) for violation in self.lockstep.checker.violations],
+            "discrepancies": [asdict(entry) for entry in self.lockstep.discrepancies],
+            "replies": dict(self.lockstep.replies),
+            "other_frames": self.lockstep.other_frames,
+            "frames_out": self.cable.frames_out,
+            "frames_in": self.cable.frames_in,
+            "wall": {
+                "seconds": seconds,
+                "python": self.stopwatch.python,
+                "peer": self.stopwatch.peer,
+                "cycles": cycles,
+            },
+        }
+        partial = self.plan.result_path.with_suffix(".partial")
+        partial.write_text(json.dumps(result))
+        partial.rename(self.plan.result_path)
+
+
+async def report_progress(session: Session) -> None:
+    """Append a line to the progress file from time to time (wall time), for whoever watches."""
+    last = 0.0
+    with session.plan.progress_path.open("a", buffering=1) as file:
+        while True:
+            await Timer(2, "us")
+            now = time.perf_counter()
+            if now - last < PROGRESS_SECONDS:
+                continue
+            last = now
+            stream = session.stream
+            entry = {
+                "time_us": int(get_sim_time("ns")) / 1000,
+                "cycle": session.bench.clocks.now,
+                "shots": len(session.shots.shots),
+                "frames": stream.statistics.frames_completed if stream else 0,
+                "packets": session.cable.frames_out if session.cable else 0,
+            }
+            file.write(json.dumps(entry) + "\n")
+
+
+@cocotb.test()
+async def stream(dut: Any) -> None:
+    """Run the plan that the environment names."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    plan = Plan.load(Path(os.environ[VARIABLE]))
+    session = Session(dut, plan)
+    cocotb.start_soon(report_progress(session))
+    try:
+        await session.run()
+    except BaseException as error:
+        plan.directory.joinpath("failure.txt").write_text(f"{type(error).__name__}: {error}")
+        raise
+    finally:
+        session.capture.close()
