@@ -69,7 +69,10 @@ def extensions(packet: Packet) -> bytes:
 
 
 def ipv4(packet: Packet, transport: bytes, **changes: int) -> bytes:
-    """Return the IPv4 header for ``transport``; ``changes`` set ``first`` (version, IHL), ``length``, ``fragment``, ``protocol``."""
+    """Return the IPv4 header for ``transport``.
+
+    ``changes`` set ``first`` (version and IHL), ``length``, ``fragment`` (flags and offset), ``protocol``.
+    """
     head = struct.pack(
         ">BBHHHBBHII",
         changes.get("first", 0x45),

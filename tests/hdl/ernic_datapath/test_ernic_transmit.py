@@ -1,4 +1,4 @@
-"""Transmit datapath: golden vectors, every length and alignment class against the reference, rate, latency, back-pressure."""
+"""Transmit datapath: golden vectors, lengths and alignments against the reference, rate, latency, back-pressure."""
 
 from __future__ import annotations
 
