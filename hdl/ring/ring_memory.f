@@ -1,0 +1,2 @@
+ring_bank.v
+ring_memory.v
