@@ -137,6 +137,7 @@ class _Lane:
     def __init__(self) -> None:
         self.held: _Held | None = None
         self.not_before_fs = 0
+        self.injections: list[Injection] = []
 
 
 class _Selector:
@@ -186,7 +187,6 @@ class Link:
 
     def __init__(self, settings: LinkSettings, seed: int) -> None:
         self.settings = settings
-        self.injections: list[Injection] = []
         self._lanes = {direction: _Lane() for direction in Direction}
         self._selectors = {
             direction: [
@@ -196,6 +196,22 @@ class Link:
             ]
             for direction in Direction
         }
+
+    @property
+    def injections(self) -> list[Injection]:
+        """All faults so far in order of simulated time, both directions."""
+        return sorted(
+            (injection for lane in self._lanes.values() for injection in lane.injections),
+            key=lambda injection: (injection.time_fs, injection.direction),
+        )
+
+    def injected_count(self, direction: Direction) -> int:
+        """Number of faults so far in one direction."""
+        return len(self._lanes[direction].injections)
+
+    def injected(self, direction: Direction, start: int = 0) -> list[Injection]:
+        """Faults of one direction from the ``start``-th on."""
+        return self._lanes[direction].injections[start:]
 
     def carry(self, frame: bytes, departure_fs: int, direction: Direction) -> list[Delivery]:
         """Send ``frame``, whose last octet leaves at ``departure_fs``; return the arrivals at the far end, in order."""
@@ -224,7 +240,7 @@ class Link:
 
     def _inject(self, frame: bytes, seen: Glimpse, departure_fs: int, direction: Direction) -> _Effect:
         """Apply the faults that select the frame, in the order of the settings; nothing comes after a drop."""
-        effect = _Effect(frame)
+        effect, lane = _Effect(frame), self._lanes[direction]
         for selector in self._selectors[direction]:
             if not selector.selects(seen):
                 continue
@@ -243,12 +259,11 @@ class Link:
                 effect.delay_fs += duration_fs
                 detail = f"{selector.fault.delay_ns} ns"
             else:
-                lane = self._lanes[direction]
                 stall_end_fs = departure_fs + self.settings.delay_fs(direction) + duration_fs
                 lane.not_before_fs = max(lane.not_before_fs, stall_end_fs)
                 detail = f"{selector.fault.delay_ns} ns"
             where = (seen.opcode, seen.destination_qp, seen.psn)
-            self.injections.append(Injection(action, direction, departure_fs, *where, selector.index, detail))
+            lane.injections.append(Injection(action, direction, departure_fs, *where, selector.index, detail))
             if effect.dropped:
                 break
         return effect

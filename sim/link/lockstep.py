@@ -17,7 +17,7 @@ The caller's part, for a simulation at time *now*:
 from __future__ import annotations
 
 import heapq
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -138,8 +138,6 @@ class Lockstep:
         self.discrepancy_count = 0
         self.other_frames = 0
         """Frames of the peer that are not RoCEv2 (ARP, IPv6, ...): counted, not delivered."""
-        self.replies: Counter[str] = Counter()
-        """Real replies by kind: ``ack``, ``nak``, ``rnr``, ``other``."""
         self._tap = tap
         self._travelling: list[_Travelling] = []
         self._numbered = 0
@@ -155,10 +153,10 @@ class Lockstep:
     def sent(self, frame: bytes, time_fs: int) -> list[Outgoing]:
         """Take a frame whose last octet leaves the device at ``time_fs``; return what the peer is to get now."""
         packet = self.checker.departed(frame, time_fs)
-        injected = len(self.link.injections)
+        before = self.link.injected_count(Direction.TX)
         deliveries = self.link.carry(frame, time_fs, Direction.TX)
         if self._tap is not None:
-            faults = [injection.action for injection in self.link.injections[injected:]]
+            faults = [injection.action for injection in self.link.injected(Direction.TX, before)]
             self._tap.record(Direction.TX, frame, time_fs, faults)
         for delivery in deliveries:
             self._travel(delivery, packet if delivery.frame is frame else None)
@@ -268,9 +266,7 @@ class Lockstep:
         except ProtocolError as error:
             self._differ("malformed", str(error), now_fs)
         if reply is None:
-            self.replies["other"] += 1
             return self._unpredicted(frame, now_fs)
-        self.replies[_kind(reply)] += 1
 
         expectation = self._find(reply, now_fs)
         if expectation is None:
@@ -321,11 +317,11 @@ class Lockstep:
             expectation = self._expected.popleft()
             if expectation.frame is None:
                 continue
-            injected = len(self.link.injections)
+            before = self.link.injected_count(Direction.RX)
             carried = self.link.carry(expectation.frame, expectation.departure_fs, Direction.RX)
             deliveries += carried
             self._record_deliveries(carried)
-            faults = [injection.action for injection in self.link.injections[injected:]]
+            faults = [injection.action for injection in self.link.injected(Direction.RX, before)]
             if self._tap is not None and Action.DROP in faults:
                 self._tap.record(Direction.RX, expectation.frame, expectation.due_fs, faults)
         return deliveries
@@ -406,7 +402,3 @@ class Lockstep:
         self._history[qpn] = history
         self._expected = deque(sorted(kept, key=lambda expectation: (expectation.due_fs, expectation.order)))
         return True
-
-
-def _kind(reply: Reply) -> str:
-    return {0: "ack", 1: "rnr", 3: "nak"}.get(reply.syndrome >> 5, "other")

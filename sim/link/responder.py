@@ -195,9 +195,11 @@ class Responder:
         state.receives = (state.receives or 0) + count
 
     def not_ready(self, packet: Packet) -> Outcome:
-        """Answer ``packet`` with a receiver-not-ready NAK, whatever the receive queue holds; the state stays."""
+        """Answer ``packet``, whose turn it is, with a receiver-not-ready NAK, whatever the receive queue holds."""
         qp = self.queue_pairs[packet.bth.destination_qp]
-        reply = Reply(qp.device_qpn, packet.bth.psn, SYNDROME_RNR | qp.rnr_timer, self._states[qp.peer_qpn].msn)
+        state = self._states[qp.peer_qpn]
+        state.gap_reported = False
+        reply = Reply(qp.device_qpn, packet.bth.psn, SYNDROME_RNR | qp.rnr_timer, state.msn)
         return Outcome(Verdict.NOT_READY, "no receive posted", reply, qp.peer_qpn)
 
     def receive(self, packet: Packet) -> Outcome:

@@ -1,4 +1,7 @@
-"""RC WRITEs and the frames in them, made by hand: nothing here shares code with the RTL, the link model or the receiver."""
+"""RC WRITEs and the frames in them, made by hand.
+
+Nothing here shares code with the RTL, the link model or the receiver.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +61,9 @@ class Writer:
         packets = []
         for index, piece in enumerate(pieces):
             first, last = index == 0, index == len(pieces) - 1
-            opcode = {(True, True): ONLY, (True, False): FIRST, (False, True): LAST, (False, False): MIDDLE}[first, last]
+            opcode = {(True, True): ONLY, (True, False): FIRST, (False, True): LAST, (False, False): MIDDLE}[
+                first, last
+            ]
             opcode += last and immediate is not None
             body = (reth if first else b"") + (tail if last else b"") + piece
             packets.append(self.packet(opcode, self.psn, body, ack=last))
@@ -87,9 +92,7 @@ def ultrasound_frame(sequence: int, samples: bytes, channels: int, *, link_error
     )
     header += struct.pack("<I", _crc32c(header))
     payload = samples + bytes(-len(samples) % 64)
-    trailer = struct.pack(
-        "<IIQQIIQ20x", 0x31544245, link_errors, sequence, timestamp + 400, _crc32c(samples), count, 0
-    )
+    trailer = struct.pack("<IIQQIIQ20x", 0x31544245, link_errors, sequence, timestamp + 400, _crc32c(samples), count, 0)
     trailer += struct.pack("<I", _crc32c(trailer))
     return header + payload + trailer
 

@@ -7,7 +7,6 @@ from types import TracebackType
 
 from host.exchange import VERSION, Connect, Hello, Message, Ready, SenderQueuePair
 from sim.peers.lifecycle import ControlAddress, Network, WireAddress, open_control, open_wire
-
 from tests.sim.peers.hand_made import Reply, Writer
 
 FPGA_QPN = 0x11
@@ -22,9 +21,7 @@ class Session:
         self.wire = open_wire(wire)
         self.hello = self.exchange.expect(Hello, LIMIT_SECONDS)
         self.writer = Writer(network, FPGA_QPN, self.hello.queue_pairs[0].qpn, self.hello.rkey, psn=psn)
-        self.exchange.send(
-            Connect(VERSION, network.fpga_ip, network.fpga_mac, 4096, (SenderQueuePair(FPGA_QPN, psn),))
-        )
+        self.exchange.send(Connect(VERSION, network.fpga_ip, network.fpga_mac, 4096, (SenderQueuePair(FPGA_QPN, psn),)))
         self.exchange.expect(Ready, LIMIT_SECONDS)
 
     def send(self, packets: list[bytes]) -> None:

@@ -327,7 +327,7 @@ def test_only_plain_octets_can_be_registered():
 
 
 class NaiveResponder:
-    """The go-back-N rules once more, written straight from their text: a list of what was accepted, searched each time."""
+    """The go-back-N rules once more, from their text: a list of what was accepted, searched each time."""
 
     def __init__(self, first_psn: int) -> None:
         self.accepted: list[int] = []

@@ -192,7 +192,9 @@ def processes_with(text: str) -> list[int]:
 
 @pytest.mark.parametrize("victim", ["owner", "supervisor"])
 def test_no_orphan_after_kill(tmp_path: Path, victim: str):
-    with subprocess.Popen([sys.executable, "-c", OWNER, tmp_path], cwd=ROOT, stdout=subprocess.PIPE, text=True) as owner:
+    with subprocess.Popen(
+        [sys.executable, "-c", OWNER, tmp_path], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    ) as owner:
         try:
             assert owner.stdout
             address = WireAddress.from_json(owner.stdout.readline())
