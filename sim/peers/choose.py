@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from sim.peers.host import HostPeer, host_has_rxe
-from sim.peers.lifecycle import Peer, PeerSettings
+from sim.peers.host import HostPeer, check_usable
+from sim.peers.lifecycle import PeerError, PeerSettings
 from sim.peers.vm import VmPeer
 
 
-def choose_peer(kind: str, settings: PeerSettings) -> Peer | None:
+def choose_peer(kind: str, settings: PeerSettings) -> HostPeer | VmPeer | None:
     """Return the peer, not yet started; None for the in-process model. Raises ``ValueError`` for an unknown kind."""
-    if kind == "auto":
-        kind = "host" if host_has_rxe() else "vm"
     if kind == "model":
         return None
-    if kind == "host":
+    if kind == "host" or (kind == "auto" and _host_is_usable()):
         return HostPeer(settings)
-    if kind == "vm":
+    if kind in ("vm", "auto"):
         return VmPeer(settings)
     raise ValueError(f"peer {kind!r}: there are auto, vm, host, model")
+
+
+def _host_is_usable() -> bool:
+    try:
+        check_usable()
+    except PeerError:
+        return False
+    return True

@@ -36,7 +36,7 @@ from sim.run.figures import DataPacket, Done, Post, StreamFigures, Timing, strea
 from sim.run.plan import Plan
 from sim.run.verify import CheckedFrame, Verification, check_frame, verify
 from sim.scenario.model import RING_BYTES, Scenario
-from sim.session.shots import Shot
+from sim.session.shot import Shot
 
 _BEATS_A_TICK = 4
 _SHOWN_PACKETS = 400

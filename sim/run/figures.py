@@ -1,9 +1,9 @@
-"""Figures in simulated time, from what the bench saw: a pure function of packets, doorbells, completions and frame ends.
+"""Figures in simulated time: a pure function of packets, doorbells, completions and frame ends.
 
-Two definitions matter for comparison. *Goodput* is payload bits (each byte once, however often it was sent) over the time from the first to
-the last payload byte that leaves the MAC, over the intervals in which work was outstanding. *Latency* of a frame is from its last byte in
-the ring to its completion, less the wire time of what had not left by then, less the link model's delays and turnaround: what
-the design itself adds.
+Two definitions matter for comparison. *Goodput* is payload bits (each byte once, however often it was sent) over the
+time from the first to the last payload byte that leaves the MAC, over the intervals in which work was outstanding.
+*Latency* of a frame is from its last byte in the ring to its completion, less the wire time of what had not left by
+then, less the link model's delays and turnaround: what the design itself adds.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Done:
 
 @dataclass(frozen=True)
 class Timing:
-    """Constants of the run: core clock, line rate, and what the link model adds between departure and acknowledgement."""
+    """Constants of the run: core clock, line rate, what the link model adds between departure and acknowledgement."""
 
     core_clock_hz: float
     rate_gbps: float

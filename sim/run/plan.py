@@ -24,6 +24,8 @@ class Plan:
     wire: dict[str, Any]
     control: dict[str, Any]
     slot_bytes: int
+    fpga_ip: str
+    fpga_mac: str
     wall_guard_seconds: float = 20.0
 
     @property

@@ -1,4 +1,4 @@
-"""From a scenario to a verdict: peer and build side by side, the simulator watched, frames verified, the report written."""
+"""From a scenario to a verdict: peer and build side by side, simulator watched, frames verified, report written."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _run(scenario: Scenario, options: Options, directory: Path, console: Console
         with contextlib.ExitStack() as stack:
             peer = choose_peer(scenario.link.peer, settings)
             if peer is not None:
-                console.print(f"peer: starting {peer.title}", markup=False)
+                console.print(f"peer: starting {peer.name}", markup=False)
                 stack.enter_context(peer)
                 peer.start()
             with console.status(f"building the RTL with {scenario.simulator} (cached after the first time)"):
@@ -100,7 +100,7 @@ def _run(scenario: Scenario, options: Options, directory: Path, console: Console
                     peer.wait_ready(PEER_LIMIT_SECONDS)
                 description = peer.describe()
                 console.print(
-                    f"peer: {description.device} on {description.kernel}, ready after {time.monotonic() - started:.1f} s",
+                    f"peer: {description.device} on {description.kernel}, ready {time.monotonic() - started:.1f} s",
                     markup=False,
                 )
             plan = _plan(scenario, directory, settings, peer)
@@ -116,14 +116,12 @@ def _run(scenario: Scenario, options: Options, directory: Path, console: Console
 
 
 def _plan(scenario: Scenario, directory: Path, settings: PeerSettings, peer: Peer | None) -> Plan:
-    return Plan(
-        scenario=scenario,
-        directory=directory,
-        peer_kind="model" if peer is None else peer.describe().kind,
-        wire={} if peer is None else asdict(peer.wire_address()),
-        control={} if peer is None else asdict(peer.control_address()),
-        slot_bytes=settings.slot_bytes,
-    )
+    network = settings.network
+    if peer is None:
+        return Plan(scenario, directory, "model", {}, {}, settings.slot_bytes, network.fpga_ip, network.fpga_mac)
+    found = peer.describe()
+    wire, control = asdict(peer.wire_address()), asdict(peer.control_address())
+    return Plan(scenario, directory, found.kind, wire, control, settings.slot_bytes, found.fpga_ip, found.fpga_mac)
 
 
 def _simulate(plan: Plan, options: Options, console: Console) -> None:
@@ -142,7 +140,7 @@ def _simulate(plan: Plan, options: Options, console: Console) -> None:
                 status.update(_progress(plan))
                 if time.monotonic() > deadline:
                     raise RunFailed(
-                        f"the session did not end within {SESSION_LIMIT_SECONDS:.0f} s of wall time; see {log_path.name}"
+                        f"the session did not end within {SESSION_LIMIT_SECONDS:.0f} s (wall); see {log_path.name}"
                     )
         finally:
             _end(process)

@@ -1,4 +1,4 @@
-"""The simulator's process: ``python -m sim.run.simulate PLAN [--waves]`` runs the session of a plan and ends with its verdict."""
+"""The simulator's process: ``python -m sim.run.simulate PLAN [--waves]`` runs the session of a plan."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from host.frame_layout import HEADER_BYTES
 from host.receive.capture import Record
 from host.receive.inspection import Inspection, inspect
 from sim.adc.sources import ShotSource
-from sim.session.shots import Shot
+from sim.session.shot import Shot
 
 _FRACTION_UNITS = 256
 _LINK_ERRORS = "link_errors"

@@ -1,4 +1,7 @@
-"""The cable between MAC and peer: departed frames out, replies in at their simulated time. The only place that waits for the peer."""
+"""The cable between MAC and peer: departed frames out, replies in at their simulated time.
+
+The only place where a running stream waits for the peer.
+"""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class _Registers:
 
 
 class SimulatedPlatform:
-    """Registers over AXI4-Lite, the bench's memory, its interrupt lines; software takes time only in :meth:`wake_up`."""
+    """Registers over AXI4-Lite, the bench's memory, its interrupts; software takes time only in :meth:`wake_up`."""
 
     def __init__(self, bench: Bench, software_delay_ns: int) -> None:
         self.registers = _Registers(bench.registers)

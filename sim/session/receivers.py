@@ -1,4 +1,4 @@
-"""The receiver as the session sees it: a real one behind the exchange's stream, or the model's memory in this process."""
+"""The receiver as the session sees it: a real one behind the exchange, or the model's memory in this process."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ from sim.link.pcap import Capture
 from sim.link.responder import Endpoint, Region, Responder
 from sim.link.responder import QueuePair as PeerQueuePair
 from sim.link.roce import ipv4, mac
-from sim.peers.lifecycle import ControlAddress, Network, WireAddress, open_control, open_wire
+from sim.peers.lifecycle import ControlAddress, WireAddress, open_control, open_wire
 from sim.run.plan import VARIABLE, Plan
 from sim.session.cable import Cable
 from sim.session.platform import SimulatedPlatform
@@ -102,7 +102,6 @@ class Session:
             self.link_config.beats_per_multiframe,
             self.stopwatch,
         )
-        self.network = Network()
         self.capture = Capture(plan.directory / "link.pcapng")
         self.lockstep: Lockstep | None = None
         self.cable: Cable | None = None
@@ -172,11 +171,11 @@ class Session:
         self._tasks.append(cocotb.start_soon(coroutine))
 
     async def _connect(self) -> None:
-        """Exchange queue pairs with the receiver, program the engine, join the two by the cable. Simulated time stands still."""
+        """Exchange queue pairs with the receiver, program the engine, join the two by the cable."""
         rdma = self.scenario.rdma
         with self.stopwatch.waiting_for_peer():
             hello = self.receiver.hello()
-        local = Identity.parse(self.network.fpga_mac, self.network.fpga_ip)
+        local = Identity.parse(self.plan.fpga_mac, self.plan.fpga_ip)
         remote = Identity.parse(hello.mac, hello.ip)
         await self.engine.start(local, FIRST_DATA_QUEUE_PAIR - 1 + rdma.qps, rdma.acknowledge_every)
         address, lanes = self.bench.memory.base, []
@@ -197,7 +196,7 @@ class Session:
             slots = RemoteSlots(remote_pair.address, hello.rkey, hello.slot_bytes, remote_pair.slots)
             lanes.append((queue_pair, BlockPump(slots, sq_depth=rdma.sq_depth, batch=rdma.batch)))
         pairs = tuple(SenderQueuePair(queue_pair.number, rdma.start_psn) for queue_pair, _ in lanes)
-        message = Connect(VERSION, self.network.fpga_ip, self.network.fpga_mac, rdma.pmtu, pairs)
+        message = Connect(VERSION, self.plan.fpga_ip, self.plan.fpga_mac, rdma.pmtu, pairs)
         with self.stopwatch.waiting_for_peer():
             self.receiver.connect(message)
         self.lockstep = self._make_lockstep(hello)
@@ -210,7 +209,7 @@ class Session:
 
     def _make_lockstep(self, hello: Hello) -> Lockstep:
         rdma, link = self.scenario.rdma, self.scenario.link
-        device = Endpoint(mac(self.network.fpga_mac), ipv4(self.network.fpga_ip))
+        device = Endpoint(mac(self.plan.fpga_mac), ipv4(self.plan.fpga_ip))
         peer = Endpoint(mac(hello.mac), ipv4(hello.ip))
         pairs = [
             PeerQueuePair(

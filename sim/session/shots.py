@@ -1,4 +1,4 @@
-"""Converters and pulser: lane beats chunk by chunk, triggers at the pulse repetition frequency, echoes where they belong."""
+"""Converters and pulser: lane beats chunk by chunk, triggers at their rate, echoes where they belong."""
 
 from __future__ import annotations
 
@@ -11,23 +11,13 @@ from sim.adc import AdcTransmitter
 from sim.adc.sources import TickStream
 from sim.bench.bench import Bench
 from sim.bench.lane_player import SIDE_SYSREF, SIDE_TRIGGER, ChunkRequest
+from sim.session.shot import Shot
 from sim.session.stopwatch import Stopwatch
 
 LEAD_BEATS = 8
 """Beats between the start of the first chunk after arming and the first trigger."""
 SYSREF_MULTIFRAMES = 4
 """Multiframes between two pulses of the periodic SYSREF."""
-
-
-@dataclass(frozen=True)
-class Shot:
-    """One trigger: the beat at which it was given, and where the front end should see it."""
-
-    index: int
-    beat: int
-    tick: int
-    beat_in_tick: int
-    first_tick: int
 
 
 @dataclass(frozen=True)

@@ -68,9 +68,7 @@ class Watchdog:
                 facts.append(f"queue pair {queue_pair.number}: {pump.waiting} blocks wait {why}")
             if pump.outstanding:
                 state = ", ".join(f"{name}=0x{value:x}" for name, value in (await queue_pair.status()).items())
-                facts.append(
-                    f"queue pair {queue_pair.number}: {pump.outstanding} WRITEs are not acknowledged ({state})"
-                )
+                facts.append(f"queue pair {queue_pair.number}: {pump.outstanding} WRITEs not acknowledged ({state})")
         if session.lockstep.awaited:
             facts.append(f"{session.lockstep.awaited} replies of the peer are awaited")
         if len(facts) == 1:
