@@ -1,7 +1,7 @@
 """The queue pair exchange: messages between the control software and the receiver, and the stream that carries them.
 
-One JSON object a line, UTF-8, each with a ``type``; the receiver speaks first (:class:`Hello`). ``host/receive/README.md`` shows the
-order. Both sides use these classes, so neither can send what the other refuses.
+One JSON object a line, UTF-8, each with a ``type``; the receiver speaks first (:class:`Hello`).
+``host/receive/README.md`` shows the order. Both sides use these classes, so neither can send what the other refuses.
 """
 
 from __future__ import annotations
@@ -376,7 +376,7 @@ class Exchange:
                     )
 
     def pending(self) -> Iterator[Message]:
-        """Yield the messages that are there, without waiting; raise :class:`ExchangeClosed` at the end of the stream."""
+        """Yield the messages that are there, without waiting; raise :class:`ExchangeClosed` at the end."""
         self._fill()
         while self._lines:
             yield decode(self._lines.popleft())
@@ -398,7 +398,10 @@ class Exchange:
             _wait(self._stream.fileno(), select.POLLIN, deadline)
 
     def expect(self, kind: type[_M], timeout_seconds: float) -> _M:
-        """Return the next message, which must be a ``kind``; a fatal event or anything else raises :class:`ExchangeError`."""
+        """Return the next message, which must be a ``kind``.
+
+        Raise :class:`ExchangeError` if none comes in time, or something else does, such as a fatal event.
+        """
         message = self.receive(timeout_seconds)
         if message is None:
             raise ExchangeError(f"no {kind.__name__} from the other side within {timeout_seconds:.1f} s")

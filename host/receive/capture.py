@@ -1,8 +1,9 @@
 """Frames on disk as they came: an append-only log that survives the death of its writer.
 
-A record is 40 bytes of header (little-endian: magic ``EBC1``, header length, slot, immediate, frame bytes, wall time in ns, CRC-32 of the
-header so far, zero) and the frame exactly as it lay in memory. A record is written by one call, straight to the file; if the writer dies
-in the middle, the reader stops before the truncated record and says how many bytes it left out.
+A record is 40 bytes of header (little-endian: magic ``EBC1``, header length, slot, immediate, frame bytes, wall time in
+ns, CRC-32 of the header so far, zero) and the frame exactly as it lay in memory. A record is written by one call,
+straight to the file; if the writer dies in the middle, the reader stops before the truncated record and says how many
+bytes it left out.
 """
 
 from __future__ import annotations

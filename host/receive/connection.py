@@ -72,7 +72,10 @@ class Arrival:
 
 
 class Connection:
-    """A queue pair in three steps: construct (its number can be told), :meth:`connect`, :meth:`poll` and :meth:`repost`."""
+    """A queue pair in three steps: construct it, :meth:`connect`, then :meth:`poll` and :meth:`repost`.
+
+    Its number is known before it is connected.
+    """
 
     def __init__(self, device: Device) -> None:
         self._device = device
@@ -132,14 +135,20 @@ class Connection:
         self._pair.post_recv(self._receive)
 
     def acknowledge_event(self) -> None:
-        """Take a waiting completion event and arm the next one. Poll once more afterwards: a completion may have come between."""
+        """Take a waiting completion event and arm the next one.
+
+        Poll once more before waiting: a completion may have come between.
+        """
         while self.event.waiting():
             self._channel.get_cq_event(self._completions)
             self._completions.ack_events(1)
         self._completions.req_notify(False)
 
     def poll(self) -> list[Arrival]:
-        """Return what has completed. Completions with an error are summed up in ``failure``; nothing arrives after them."""
+        """Return what has completed.
+
+        Completions with an error are summed up in ``failure``; nothing arrives after them.
+        """
         arrivals: list[Arrival] = []
         statuses: Counter[str] = Counter()
         while True:
@@ -161,7 +170,7 @@ class Connection:
     def in_error_state(self) -> bool:
         """Ask the device whether the queue pair is in its error state (it sends no event for that)."""
         state: int = self._pair.query(1)[0].qp_state
-        return state == IBV_QPS_ERR
+        return bool(state == IBV_QPS_ERR)
 
     def close(self) -> None:
         """Destroy the queue pair. The sender must have stopped."""
@@ -172,7 +181,10 @@ class Connection:
 
 
 def mapped_gid(ip: str) -> str:
-    """Return the IPv4-mapped GID of an address, in eight groups of four digits (older pyverbs takes no shorter form)."""
+    """Return the IPv4-mapped GID of an address.
+
+    In eight groups of four digits: older pyverbs takes no shorter form.
+    """
     value = int(ipaddress.IPv4Address(ip))
     return f"0000:0000:0000:0000:0000:ffff:{value >> 16:04x}:{value & 0xFFFF:04x}"
 

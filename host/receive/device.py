@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pyverbs import enums
 from pyverbs.device import Context
 from pyverbs.enums import (
     IBV_ACCESS_LOCAL_WRITE,
     IBV_ACCESS_REMOTE_WRITE,
+    IBV_EVENT_PORT_ACTIVE,
     IBV_PORT_ACTIVE,
 )
 from pyverbs.mr import MR
@@ -26,6 +28,11 @@ from host.receive.pool import MemoryPool
 PORT = 1
 _V4_MAPPED = 0xFFFF << 32
 _SYSFS = Path("/sys/class/infiniband")
+_EVENT_NAMES = {
+    value: name.removeprefix("IBV_EVENT_").lower()
+    for name, value in vars(enums).items()
+    if name.startswith("IBV_EVENT_")
+}
 _GID_LIMIT_SECONDS = 3.0
 ROCE_OVERHEAD_BYTES = 80
 """What the largest packet adds to the path MTU, as the kernel counts it: 4096 needs a network MTU of 4176."""
@@ -54,7 +61,8 @@ class Device:
         if not (_SYSFS / name).is_dir():
             present = ", ".join(sorted(entry.name for entry in _SYSFS.glob("*"))) or "none"
             raise DeviceError(
-                f"no RDMA device {name!r} (present: {present}); 'rdma link add {name} type rxe netdev NETDEV' makes a software one"
+                f"no RDMA device {name!r} (present: {present}); 'rdma link add {name} type rxe netdev NETDEV' makes a "
+                f"software one"
             )
         try:
             with new_event_descriptors() as found:
@@ -74,7 +82,8 @@ class Device:
         active = PATH_MTUS[self.context.query_port(PORT).active_mtu - 1]
         if active < pmtu:
             raise DeviceError(
-                f"{self.name} offers a path MTU of {active}, {pmtu} was asked for: set the MTU of {self.port.netdev} to at "
+                f"{self.name} offers a path MTU of {active}, {pmtu} was asked for: set the MTU of {self.port.netdev} "
+                f"to at "
                 f"least {pmtu + ROCE_OVERHEAD_BYTES}"
             )
 
@@ -84,7 +93,8 @@ class Device:
         while self.context.query_port(PORT).state != IBV_PORT_ACTIVE:
             if time.monotonic() > deadline:
                 raise DeviceError(
-                    f"port of {self.name} is not active after {limit_seconds:.1f} s; is {self.port.netdev} up and its other "
+                    f"port of {self.name} is not active after {limit_seconds:.1f} s; is {self.port.netdev} up and its "
+                    f"other "
                     "end there?"
                 )
             time.sleep(0.01)
@@ -100,11 +110,22 @@ class Device:
             )
         except PyverbsError as error:
             raise DeviceError(
-                f"cannot register {pool.total_bytes >> 20} MiB with {self.name}: {error}; without root the limit on locked memory "
+                f"cannot register {pool.total_bytes >> 20} MiB with {self.name}: {error}; without root the limit on "
+                f"locked memory "
                 "(ulimit -l) must allow it"
             ) from error
         self._regions.append(region)
         return region
+
+    def take_events(self) -> list[str]:
+        """Return the asynchronous events that wait, by name, except the one that says that all is well."""
+        names = []
+        while self.asynchronous.waiting():
+            event = self.context.get_async_event()
+            if event.event_type != IBV_EVENT_PORT_ACTIVE:
+                names.append(_EVENT_NAMES.get(event.event_type, f"event {event.event_type}"))
+            event.ack()
+        return names
 
     def counters(self) -> dict[str, int]:
         """Return the hardware counters of the port, or nothing where the device has none."""
@@ -135,14 +156,15 @@ def _find_port(name: str, ip: str | None) -> Port:
                 return _describe_port(name, index, value)
         if time.monotonic() > deadline:  # the kernel adds entries a moment after the address
             raise DeviceError(
-                f"{name} has no GID for {ip or 'any IPv4 address'}; give its network device that address ('ip address add ...')"
+                f"{name} has no GID for {ip or 'any IPv4 address'}; give its network device that address ('ip address "
+                f"add ...')"
             )
         time.sleep(0.02)
 
 
 def _gids(name: str) -> list[tuple[int, int]]:
     folder = _SYSFS / name / "ports" / str(PORT) / "gids"
-    found = []
+    found: list[tuple[int, int]] = []
     for index in sorted(int(entry) for entry in os.listdir(folder)):  # noqa: PTH208 - a thousand entries
         try:
             value = int((folder / str(index)).read_text().strip().replace(":", ""), 16)

@@ -1,7 +1,7 @@
 """File descriptors of verbs events, so that waiting for them can be a poll that leaves the interpreter alone.
 
-pyverbs before 57 neither shows these descriptors nor lets go of the interpreter while it waits. The kernel names them in
-``/proc/self/fd``; the one that appears while an object is made is that object's.
+pyverbs before 57 neither shows these descriptors nor lets go of the interpreter while it waits. The kernel names them
+in ``/proc/self/fd``; the one that appears while an object is made is that object's.
 """
 
 from __future__ import annotations

@@ -28,7 +28,10 @@ _LINK_ERRORS = {value: name.lower() for name, value in vars(LinkError).items() i
 
 @dataclass(frozen=True)
 class Inspection:
-    """The findings. ``shape`` and ``trailer`` are ``None`` when the header cannot be trusted; ``problems`` is empty for a good frame."""
+    """The findings about one frame.
+
+    ``shape`` and ``trailer`` are ``None`` when the header cannot be trusted; ``problems`` is empty for a good frame.
+    """
 
     header: Any
     trailer: Any
@@ -48,10 +51,11 @@ def crc32c(data: NDArray[np.uint8]) -> int:
 
 
 def inspect(memory: NDArray[np.uint8], immediate: int, last_write_bytes: int) -> Inspection:
-    """Check the frame at the start of ``memory`` (a slot), announced by ``immediate`` of a WRITE of ``last_write_bytes`` bytes.
+    """Check the frame at the start of ``memory`` (a slot).
 
-    Each problem is ``"<name>: <detail>"``. Names: header_magic, header_version, header_crc, length, trailer_magic, trailer_crc,
-    payload_crc, tear, link_errors.
+    It was announced by ``immediate``, of a WRITE of ``last_write_bytes`` bytes. Each problem is ``"<name>: <detail>"``;
+    names are header_magic, header_version, header_crc, length, trailer_magic, trailer_crc, payload_crc, tear,
+    link_errors.
     """
     header = header_of(memory)
     problems = _header_problems(memory, header)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import mmap
 from pathlib import Path
@@ -20,8 +21,8 @@ class PoolError(RuntimeError):
 class MemoryPool:
     """``slots`` pieces of ``slot_bytes`` each, page aligned and contiguous; to be registered once, as a whole.
 
-    ``huge`` tells whether huge pages back it, ``note`` is a sentence for the log if they do not. Views of the memory stay valid after
-    :meth:`close` for as long as somebody holds them.
+    ``huge`` tells whether huge pages back it, ``note`` is a sentence for the log if they do not. Views of the memory
+    stay valid after :meth:`close` for as long as somebody holds them.
     """
 
     def __init__(self, slots: int, slot_bytes: int) -> None:
@@ -53,10 +54,8 @@ class MemoryPool:
 
     def close(self) -> None:
         """Unmap the memory, now or when its last view goes. Deregister it first."""
-        try:
+        with contextlib.suppress(BufferError):  # frames are still held; the mapping goes with the last of them
             self._memory.close()
-        except BufferError:
-            pass  # frames are still held; the mapping goes with the last of them
 
     def _offset(self, slot: int) -> int:
         if not 0 <= slot < self.slots:

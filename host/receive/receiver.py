@@ -1,4 +1,4 @@
-"""Frames as they arrive: verified, as numpy views of the memory that the FPGA wrote, released by the user in any order."""
+"""Frames as they arrive: verified, as numpy views of the memory that the FPGA wrote, released in any order."""
 
 from __future__ import annotations
 
@@ -31,12 +31,19 @@ class FrameGone(RuntimeError):
 class Frame:
     """One received frame. Release it (or leave its ``with`` block) when its samples are no longer needed.
 
-    ``header`` and ``trailer`` are records of :mod:`host.frame_layout` (``trailer`` is ``None`` if the header cannot be trusted);
-    ``problems`` says what is wrong, in words; ``ok`` is true when nothing is.
+    ``header`` and ``trailer`` are records of :mod:`host.frame_layout` (``trailer`` is ``None`` if the header cannot be
+    trusted); ``problems`` says what is wrong, in words; ``ok`` is true when nothing is.
     """
 
     def __init__(
-        self, receiver: Receiver, queue_pair: int, index: int, arrival: Arrival, memory: NDArray[np.uint8], held: bool
+        self,
+        receiver: Receiver,
+        queue_pair: int,
+        arrival: Arrival,
+        memory: NDArray[np.uint8],
+        *,
+        index: int,
+        held: bool,
     ) -> None:
         self._receiver = receiver
         self._memory: NDArray[np.uint8] | None = memory
@@ -113,7 +120,10 @@ class Receiver:
         return self._orders[queue_pair].count
 
     def poll(self) -> list[Frame]:
-        """Return the frames that have arrived; raise :class:`ReceiveFailed` when a queue pair has failed and all frames are out."""
+        """Return the frames that have arrived, without waiting.
+
+        Raise :class:`ReceiveFailed` when a queue pair has failed and all its frames are out.
+        """
         frames = [
             self._frame(index, arrival)
             for index, connection in enumerate(self._connections)
@@ -160,7 +170,7 @@ class Receiver:
             )
         memory = self._memories[queue_pair * self._slots_each + slot]
         held = (queue_pair, slot) in self._held
-        frame = Frame(self, queue_pair, self._orders[queue_pair].arrived(), arrival, memory, held)
+        frame = Frame(self, queue_pair, arrival, memory, index=self._orders[queue_pair].arrived(), held=held)
         self._held.add((queue_pair, slot))
         self._connections[queue_pair].repost()
         return frame

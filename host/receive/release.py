@@ -1,4 +1,4 @@
-"""Credit from releases in any order: the sender uses slots in turn, so only an unbroken run of released frames helps it."""
+"""Credit from releases in any order: only an unbroken run of them helps a sender that takes slots in turn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The receiver as a process: queue pair exchange over a control stream, frames checked, logged and released as they come."""
+"""The receiver as a process: queue pair exchange over a control stream; frames checked, logged, released."""
 
 from __future__ import annotations
 
@@ -146,6 +146,7 @@ class Service:
         if request.mac == self._device.port.mac:
             raise ExchangeError(f"mac = {request.mac}: is the receiver's own; the device would loop replies back")
         self._device.wait_active(_ACTIVE_LIMIT_SECONDS)
+        self._device.take_events()  # of the time before, when the link was not up
         self._counters = self._device.counters()
         for connection, peer in zip(self._connections, request.queue_pairs, strict=True):
             connection.connect(peer.qpn, peer.psn, request.ip, request.pmtu)
@@ -173,8 +174,7 @@ class Service:
                     return 0
                 raise ExchangeError(f"a {message.type} message came while receiving")
             poller.poll(_HEARTBEAT_MS)
-            if self._device.asynchronous.waiting():
-                self._asynchronous_event(exchange)
+            self._asynchronous_events(exchange)
             for connection in self._connections:
                 connection.acknowledge_event()
 
@@ -207,10 +207,9 @@ class Service:
                 )
             )
 
-    def _asynchronous_event(self, exchange: Exchange) -> None:
-        event = self._device.context.get_async_event()
-        event.ack()
-        self._report(exchange, "device_event", f"{self._device.name}: {event}", fatal=False)
+    def _asynchronous_events(self, exchange: Exchange) -> None:
+        for name in self._device.take_events():
+            self._report(exchange, "device_event", f"{self._device.name}: {name}", fatal=False)
 
     def _report(self, exchange: Exchange, cause: str, detail: str, *, fatal: bool = True) -> None:
         _log(f"{cause}: {detail}")

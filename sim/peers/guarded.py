@@ -44,7 +44,10 @@ class PrivateDirectory:
 
 
 class GuardedProcess:
-    """A command under ``sim.peers.supervise``: it ends, and its directory goes, when it is stopped or when this process ends."""
+    """A command under ``sim.peers.supervise``.
+
+    It ends, and its directory goes, when it is stopped or when this process ends, however that ends.
+    """
 
     def __init__(self, directory: PrivateDirectory) -> None:
         self._directory = directory
@@ -103,7 +106,7 @@ class GuardedProcess:
 
 
 def _base() -> Path:
-    for candidate in (os.environ.get("XDG_RUNTIME_DIR"), tempfile.gettempdir(), "/tmp"):  # noqa: S108
+    for candidate in (os.environ.get("XDG_RUNTIME_DIR"), tempfile.gettempdir(), "/tmp"):
         if candidate and os.access(candidate, os.W_OK):
             longest = len(candidate) + 1 + len(_PREFIX) + 8 + 1 + _LONGEST_SOCKET_NAME
             if longest <= _LONGEST_SOCKET_PATH:

@@ -1,7 +1,8 @@
 """What all real peers have in common: settings, description, addresses that travel between processes, errors.
 
-The process that starts a peer (the runner) is not the one that talks to it (the simulator); so a peer gives out addresses, which are
-plain data, and :func:`open_wire` and :func:`open_control` turn them into connections, in whichever process.
+The process that starts a peer (the runner) is not the one that talks to it (the simulator); so a peer gives out
+addresses, which are plain data, and :func:`open_wire` and :func:`open_control` turn them into connections, in whichever
+process.
 """
 
 from __future__ import annotations

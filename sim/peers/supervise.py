@@ -1,8 +1,9 @@
-"""Keeps a process no longer than its owner: runs a command, and ends it and cleans up when the owner ends, however it ends.
+"""Keeps a process no longer than its owner: ends it and cleans up when the owner ends, however it ends.
 
-``python -S -m sim.peers.supervise --owner PID --directory DIR [--lock FD] [--at-end COMMAND]... -- COMMAND...``: run COMMAND as a process
-group of its own; when it ends, when the owner ends, or on SIGTERM, end the group, run each ``--at-end`` command (a JSON list),
-remove DIR, and exit with the command's code. The command dies with this process too, even if this one is killed.
+``python -S -m sim.peers.supervise --owner PID --directory DIR [--lock FD] [--at-end COMMAND]... -- COMMAND...``: run
+COMMAND as a process group of its own; when it ends, when the owner ends, or on SIGTERM, end the group, run each
+``--at-end`` command (a JSON list), remove DIR, and exit with the command's code. The command dies with this process
+too, even if this one is killed.
 """
 
 from __future__ import annotations
@@ -32,7 +33,10 @@ _LIBC = ctypes.CDLL(None)  # loaded before any fork
 
 
 def supervise(owner: int, command: list[str]) -> int:
-    """Run ``command`` until it, the owner, or this process's patience ends; return its exit code (128 + signal if killed)."""
+    """Run ``command`` until it or the owner ends, or a signal comes.
+
+    Return its exit code, 128 + signal if it was killed.
+    """
     wake_read, wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
     signal.set_wakeup_fd(wake_write)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
@@ -49,8 +53,12 @@ def supervise(owner: int, command: list[str]) -> int:
         for descriptor in (owner_descriptor, child_descriptor, wake_read):
             poller.register(descriptor, select.POLLIN)
         poller.poll()
+        by_itself = child.poll() is not None
         _end(child)
-        return child.returncode if child.returncode >= 0 else 128 - child.returncode
+        code = child.returncode if child.returncode >= 0 else 128 - child.returncode
+        if by_itself and code:
+            print(f"{Path(command[0]).name} ended with exit code {code}", file=sys.stderr, flush=True)
+        return code
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:

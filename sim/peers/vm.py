@@ -1,7 +1,8 @@
 """The micro-VM: a Debian kernel with the software RDMA device under QEMU, its network card wired to the simulator.
 
-It runs on this machine's own file system, read-only over 9p, so the receiver in it is the one of this checkout. No root, no bridge and
-no KVM is needed. ``python -m sim.peers.vm exec -- COMMAND...`` runs any command in such a VM, with the checkout writable.
+It runs on this machine's own file system, read-only over 9p, so the receiver in it is the one of this checkout. No
+root, no bridge and no KVM is needed. ``python -m sim.peers.vm exec -- COMMAND...`` runs any command in such a VM, with
+the checkout writable.
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ class VmPeer:
     name = "micro-VM"
 
     def __init__(self, settings: PeerSettings, machine: Machine | None = None) -> None:
-        self._settings = settings
+        self.settings = settings
         self._machine = machine or Machine()
         self._guest: _Guest | None = None
         self._status: dict[str, Any] = {}
@@ -102,15 +103,15 @@ class VmPeer:
 
     def start(self) -> None:
         """Start QEMU. Returns at once if the kernel is in the cache; else fetches and prepares it first."""
-        needed = BASE_MEMORY_BYTES + self._settings.pool_bytes
+        needed = BASE_MEMORY_BYTES + self.settings.pool_bytes
         memory = self._machine.memory_bytes or -(-needed >> 20) << 20
         if memory < needed:
             raise PeerError(
                 f"{memory >> 20} MiB of guest memory are too little: the receive slots take "
-                f"{self._settings.pool_bytes >> 20} MiB, the rest of the guest {BASE_MEMORY_BYTES >> 20} MiB",
+                f"{self.settings.pool_bytes >> 20} MiB, the rest of the guest {BASE_MEMORY_BYTES >> 20} MiB",
                 f"give the micro-VM at least {-(-needed >> 20)} MiB, or use fewer or smaller slots",
             )
-        settings = self._settings
+        settings = self.settings
         for path in (settings.status_file, settings.receiver_log):
             path.unlink(missing_ok=True)
         compileall.compile_dir(ROOT / "host", quiet=2)  # the guest cannot write, and compiling there is slow
@@ -137,10 +138,13 @@ class VmPeer:
         )
 
     def wait_ready(self, limit_seconds: float = 90.0) -> None:
-        """Return when the receiver in the VM waits for the exchange; raise :class:`PeerError` with the console's end."""
+        """Return when the receiver in the VM waits for the exchange.
+
+        Raise :class:`PeerError` with the console's end if it fails or takes longer.
+        """
         guest = self._started()
         deadline = guest.started + limit_seconds
-        status = wait_for_status(self._settings, guest.process.alive, deadline)
+        status = wait_for_status(self.settings, guest.process.alive, deadline)
         if status is not None:
             self._status = status
             self._ready_seconds = time.monotonic() - guest.started
@@ -148,7 +152,7 @@ class VmPeer:
         stages = guest.stages()
         reached = ", ".join(f"{name} at {uptime:.1f} s" for name, uptime in stages.items()) or "none"
         ended = not guest.process.alive()
-        log = self._settings.receiver_log if "rxe" in stages and self._settings.receiver_log.exists() else guest.console
+        log = self.settings.receiver_log if "rxe" in stages and self.settings.receiver_log.exists() else guest.console
         reason = guest.failure() or ("it ended" if ended else f"it was not ready {limit_seconds:.0f} s after its start")
         self.stop()
         raise PeerError(
@@ -159,7 +163,7 @@ class VmPeer:
     def wire_address(self) -> WireAddress:
         """Return where the VM's network card can be reached."""
         guest = self._started()
-        log = self._settings.receiver_log if self._settings.receiver_log.exists() else guest.console
+        log = self.settings.receiver_log if self.settings.receiver_log.exists() else guest.console
         directory = guest.private.path
         return WireAddress(
             "datagram", self.name, guest.process.pid, str(directory / "wire"), str(directory / "card"), str(log)
@@ -168,7 +172,7 @@ class VmPeer:
     def control_address(self) -> ControlAddress:
         """Return where the receiver's serial port can be reached."""
         guest = self._started()
-        return ControlAddress(self.name, str(guest.private.path / "control"), str(self._settings.receiver_log))
+        return ControlAddress(self.name, str(guest.private.path / "control"), str(self.settings.receiver_log))
 
     def describe(self) -> PeerDescription:
         """Return what the VM is; after :meth:`wait_ready`."""
@@ -183,8 +187,8 @@ class VmPeer:
             mac=status["mac"],
             mtu=LINK_MTU,
             pmtu=status["pmtu"],
-            fpga_ip=self._settings.network.fpga_ip,
-            fpga_mac=self._settings.network.fpga_mac,
+            fpga_ip=self.settings.network.fpga_ip,
+            fpga_mac=self.settings.network.fpga_mac,
             huge_pages=status["huge_pages"],
             start_seconds={
                 **guest.stages(),
@@ -217,12 +221,18 @@ class VmPeer:
 
 
 def run_command(
-    command: str, *, memory_bytes: int = 2 << 30, processors: int = 2, limit_seconds: float = 600.0, writable: Path = ROOT
+    command: str,
+    *,
+    memory_bytes: int = 2 << 30,
+    processors: int = 2,
+    limit_seconds: float = 600.0,
+    writable: Path = ROOT,
 ) -> int:
-    """Run a shell command in a micro-VM, as root, in the checkout; copy what it prints to this process's output as it comes.
+    """Run a shell command in a micro-VM, as root, in the checkout.
 
-    The root file system is this machine's, read-only except for ``writable``. Return the command's exit code; raise
-    :class:`PeerError` if the VM ends without one or ``limit_seconds`` pass.
+    What it prints is copied to this process's output as it comes. The root file system is this machine's, read-only
+    except for ``writable``. Return the command's exit code; raise :class:`PeerError` if the VM ends without one or
+    ``limit_seconds`` pass.
     """
     with tempfile.TemporaryDirectory(prefix="exec-", dir=_run_base()) as folder:
         run_directory = Path(folder)
@@ -253,7 +263,8 @@ def run_command(
             return int(match.group(1))
         reason = f"did not end within {limit_seconds:.0f} s" if timed_out else guest.failure() or "ended its VM"
         raise PeerError(
-            f"the command in the micro-VM {reason}{last_words(guest.console)}", "allow more time (--limit) or memory (--memory)"
+            f"the command in the micro-VM {reason}{last_words(guest.console)}",
+            "allow more time (--limit) or memory (--memory)",
         )
 
 
@@ -279,10 +290,14 @@ def _launch(
     memory_bytes: int,
     run_directory: Path,
     environment: dict[str, str],
+    *,
     peer_mac: str | None = None,
     huge_pages: int = 0,
 ) -> _Guest:
-    """Start QEMU. With ``peer_mac`` it has a network card on the sockets ``card`` and ``wire``, and the control port."""
+    """Start QEMU.
+
+    With ``peer_mac`` it has a network card on the sockets ``card`` and ``wire``, and the control port.
+    """
     qemu = shutil.which(QEMU)
     if qemu is None:
         raise PeerError(f"{QEMU} is missing, the micro-VM's emulator", "apt-get install qemu-system-x86")
@@ -378,11 +393,15 @@ def main() -> int:
 
 def _boot() -> int:
     with tempfile.TemporaryDirectory(prefix="boot-", dir=_run_base()) as folder:
-        with VmPeer(PeerSettings(run_directory=Path(folder), slot_bytes=(2 << 20) + 4096)) as peer:
+        peer = VmPeer(PeerSettings(run_directory=Path(folder), slot_bytes=(2 << 20) + 4096))
+        try:
             peer.start()
             peer.wait_ready()
-            for name, seconds in peer.describe().start_seconds.items():
-                print(f"{name:>10} {seconds:6.2f} s")
+            seconds = peer.describe().start_seconds
+        finally:
+            peer.stop()
+    for name, value in seconds.items():
+        print(f"{name:>10} {value:6.2f} s")
     return 0
 
 

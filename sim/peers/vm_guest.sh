@@ -27,16 +27,8 @@ if [ "$EB_MODE" = exec ]; then
 	finish "exit=$?"
 fi
 
-# No IPv6: its router solicitations would appear on the link as frames that nobody asked for.
-echo 1 > "/proc/sys/net/ipv6/conf/eth0/disable_ipv6"
-ip -batch - <<BATCH || finish failed="cannot set the network up"
-link set dev eth0 mtu $EB_MTU up
-address add $EB_PEER_IP/$EB_PREFIX dev eth0
-neighbour replace $EB_FPGA_IP lladdr $EB_FPGA_MAC nud permanent dev eth0
-BATCH
-stage network
-rdma link add "$EB_DEVICE" type rxe netdev eth0 || finish failed="cannot make the software RDMA device; is rdma_rxe loaded?"
-stage rxe
+. "$EB_CHECKOUT/sim/peers/link_setup.sh"
+set_link_up eth0 || finish failed="no RDMA device, see above"
 sh -c "exec $EB_RECEIVER" > "$EB_RUN/receiver.log" 2>&1
 code=$?
 echo "receiver ended with exit code $code" >> "$EB_RUN/receiver.log"

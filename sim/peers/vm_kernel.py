@@ -1,8 +1,8 @@
-"""The micro-VM's kernel: Debian's own, from its package, without installing it; made once and kept in ``build/kernel/``.
+"""The micro-VM's kernel: Debian's own, from its package, without installing it; made once, kept in ``build/kernel/``.
 
-From the package come two files. ``vmlinux`` is the kernel uncompressed, which QEMU starts directly (PVH): unpacking it in an emulated
-machine would take several seconds of every start. ``initramfs`` is a small archive with a static busybox, the modules that the VM needs
-and ``vm_init.sh``. ``python -m sim.peers.vm_kernel`` makes them ahead of time.
+From the package come two files. ``vmlinux`` is the kernel uncompressed, which QEMU starts directly (PVH): unpacking it
+in an emulated machine would take several seconds of every start. ``initramfs`` is a small archive with a static
+busybox, the modules that the VM needs and ``vm_init.sh``. ``python -m sim.peers.vm_kernel`` makes them ahead of time.
 """
 
 from __future__ import annotations
@@ -66,9 +66,9 @@ def cached_kernel() -> Kernel | None:
 
 
 def ensure_kernel(progress: Callable[[str], None] = lambda _: None) -> Kernel:
-    """Return the cached kernel, or fetch and prepare the newest that apt offers; raise :class:`PeerError` with the reason.
+    """Return the cached kernel, or fetch and prepare the newest that apt offers.
 
-    Two processes may call this at once; the second waits for the first.
+    Raise :class:`PeerError` with the reason. Two processes may call this at once; the second waits for the first.
     """
     kernel = cached_kernel()
     if kernel:
@@ -149,7 +149,9 @@ def _uncompressed(image: bytes, package: str) -> bytes:
     elif payload.startswith(b"\x1f\x8b"):
         kernel = gzip.decompress(payload)
     else:
-        raise PeerError(f"{package} is compressed in a way that is not known here", "report this with the package's name")
+        raise PeerError(
+            f"{package} is compressed in a way that is not known here", "report this with the package's name"
+        )
     if not kernel.startswith(b"\x7fELF"):
         raise PeerError(f"{package} holds no ELF kernel", "report this with the package's name")
     return kernel

@@ -1,4 +1,4 @@
-"""Wires to peers outside this process: a pair of datagram sockets to QEMU, and a TAP device. One datagram, one Ethernet frame."""
+"""Wires to peers outside this process: datagram sockets to QEMU, and a TAP device. One datagram, one Ethernet frame."""
 
 from __future__ import annotations
 
@@ -27,19 +27,6 @@ TUN_SET_PERSISTENT = 0x400454CB  # TUNSETPERSIST
 TUN_TAP_WITHOUT_HEADER = 0x0002 | 0x1000  # IFF_TAP | IFF_NO_PI
 
 
-class _Alive:
-    """Tells, without waiting, whether a process still runs; can be polled with other descriptors."""
-
-    def __init__(self, process: int) -> None:
-        try:
-            self.descriptor = os.pidfd_open(process)
-        except ProcessLookupError as error:
-            raise PeerLost(f"its process {process} has ended") from error
-
-    def close(self) -> None:
-        os.close(self.descriptor)
-
-
 class _Wire:
     """What both wires share: waiting with a limit, and saying who waited for whom."""
 
@@ -48,15 +35,17 @@ class _Wire:
         self._limit = send_limit_seconds
         self._descriptor = descriptor
         try:
-            self._alive = _Alive(address.process)
-        except PeerLost as error:
-            raise self._lost(str(error)) from error
+            self._process = os.pidfd_open(address.process)  # becomes readable when the process ends
+        except ProcessLookupError as error:
+            raise self._lost(f"its process {address.process} has ended") from error
         self._input = select.poll()
         self._output = select.poll()
         self._input.register(descriptor, select.POLLIN)
         self._output.register(descriptor, select.POLLOUT)
         for poller in (self._input, self._output):
-            poller.register(self._alive.descriptor, select.POLLIN)
+            poller.register(self._process, select.POLLIN)
+        if self._has_ended(self._input.poll(0)):
+            raise self._lost(f"its process {address.process} has ended")
 
     def send(self, frame: bytes) -> None:
         """Hand over one frame, within the send limit; raise :class:`PeerLost` when it passes or the peer ends."""
@@ -70,7 +59,7 @@ class _Wire:
                 raise self._lost("it ended while the link waited for it to take a frame")
 
     def receive(self, timeout_seconds: float) -> bytes | None:
-        """Return the next frame, ``None`` after the time-out; raise :class:`PeerLost` when there is none and the peer has ended."""
+        """Return the next frame, ``None`` after the time-out; raise :class:`PeerLost` if none can come any more."""
         frame = self._try_receive()
         if frame is not None:
             return frame
@@ -82,7 +71,7 @@ class _Wire:
 
     def close(self) -> None:
         """Give the descriptors back."""
-        self._alive.close()
+        os.close(self._process)
 
     def __enter__(self) -> _Wire:
         return self
@@ -97,14 +86,17 @@ class _Wire:
         raise NotImplementedError
 
     def _has_ended(self, events: list[tuple[int, int]]) -> bool:
-        return any(descriptor == self._alive.descriptor for descriptor, _ in events)
+        return any(descriptor == self._process for descriptor, _ in events)
 
     def _lost(self, reason: str) -> PeerLost:
         return PeerLost(f"lost the {self._address.peer}: {reason}{last_words(Path(self._address.log))}")
 
 
 class DatagramWire(_Wire):
-    """The wire to QEMU. The kernel queues ten datagrams each way; a full queue makes the sender wait, nothing is dropped."""
+    """The wire to QEMU.
+
+    The kernel queues ten datagrams each way; a full queue makes the sender wait, nothing is dropped.
+    """
 
     def __init__(self, address: WireAddress, send_limit_seconds: float) -> None:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -177,7 +169,10 @@ class TapWire(_Wire):
 
 
 def attach_tap(name: str) -> int:
-    """Return a non-blocking descriptor of the TAP device ``name``, which is made if it does not exist; raise ``OSError``."""
+    """Return a non-blocking descriptor of the TAP device ``name``.
+
+    The device is made if it does not exist. Raises ``OSError``.
+    """
     descriptor = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         fcntl.ioctl(descriptor, TUN_SET_INTERFACE, struct.pack("16sH22x", name.encode(), TUN_TAP_WITHOUT_HEADER))

@@ -87,7 +87,7 @@ def ultrasound_frame(sequence: int, samples: bytes, channels: int, *, link_error
     timestamp = 5 << 32 | 1000 << 2
     header = struct.pack(
         "<IBBBBQIIQQIHHIHHI",
-        *(0x31464245, 1, 64, 1, 1, sequence, sequence, 9, timestamp, 7 << 8),
+        *(0x31464245, 1, 64, 1, 1, sequence, sequence & 0xFFFFFFFF, 9, timestamp, 7 << 8),
         *(count, channels, 8000, len(samples), 0, 4, 0),
     )
     header += struct.pack("<I", _crc32c(header))
