@@ -1,0 +1,4 @@
+ernic_control.f
+ernic_transmit.f
+ernic_receive.f
+ernic.v

@@ -1,0 +1,594 @@
+// Acknowledgements, time-outs and errors: moves each queue pair's oldest unacknowledged packet on, says what is thereby free in
+// the ring and complete, and decides about retries.
+//
+// One event at a time: an acknowledgement from the queue, a timer that ran out, an entry that cannot be executed, or an entry
+// left over after an error. A cumulative acknowledgement is walked message by message, three cycles each. (IBTA vol. 1, 9.7.5.1;
+// both recoverable NAKs acknowledge all packets before theirs, so that "the oldest unacknowledged packet" is always where to
+// resume, and a retry needs to say no more than which queue pair.)
+//
+// Ring space of a message is freed in whole granules while it is in flight, and the rest of it when it is complete.
+
+`timescale 1ns / 1fs
+`default_nettype none
+
+module ernic_ack_engine #(
+    // Queue pairs. At least 2.
+    parameter NUM_QP = 4,
+    // Ring size in bytes. Power of two.
+    parameter RING_BYTES = 4194304,
+    // Messages in flight a queue pair. Power of two.
+    parameter OUTSTANDING = 1024,
+    // Acknowledgements waiting. Power of two, at least 2.
+    parameter ACK_QUEUE = 32,
+    // Derived; do not override.
+    parameter QP_WIDTH = $clog2(NUM_QP),
+    parameter INDEX_WIDTH = $clog2(OUTSTANDING)
+) (
+    input  wire                   clk,
+    input  wire                   rst,
+    input  wire [NUM_QP-1:0]      qp_enabled,
+    input  wire                   no_fatal,
+    output reg  [NUM_QP-1:0]      qp_fatal,
+    // Waiting for a receiver that was not ready.
+    output reg  [NUM_QP-1:0]      qp_waiting,
+    output reg  [NUM_QP-1:0]      qp_retried,
+
+    // Set a queue pair's state: after reset, when it is disabled, or by software.
+    input  wire                   sweep_valid,
+    input  wire [QP_WIDTH-1:0]    sweep_qp,
+    input  wire                   command_valid,
+    input  wire [QP_WIDTH-1:0]    command_qp,
+    // Which of the values below it sets; none: all to 0.
+    input  wire                   command_sets_psn,
+    input  wire                   command_sets_number,
+    input  wire                   command_sets_status,
+    input  wire [23:0]            command_psn,
+    input  wire [15:0]            command_number,
+    input  wire [6:0]             command_syndrome,
+    input  wire [2:0]             command_retries,
+    input  wire [2:0]             command_rnr_retries,
+    output wire                   command_done,
+
+    // Acknowledgements received.
+    input  wire                   s_ack_valid,
+    input  wire [23:0]            s_ack_qpn,
+    input  wire [23:0]            s_ack_psn,
+    input  wire [7:0]             s_ack_syndrome,
+    input  wire [31:0]            s_ack_source_ip,
+    input  wire [47:0]            s_ack_source_mac,
+    // verilator lint_off UNUSEDSIGNAL
+    // The top bit is the kind of membership, which need not be the same.
+    input  wire [15:0]            s_ack_pkey,
+    // verilator lint_on UNUSEDSIGNAL
+    // Requester: an entry cannot be executed; an entry was started without a packet after an error.
+    input  wire                   illegal_valid,
+    input  wire                   flushed_valid,
+    input  wire [QP_WIDTH-1:0]    started_qp,
+    // Timers: time is up; held until ready.
+    input  wire                   expired_valid,
+    input  wire [QP_WIDTH-1:0]    expired_qp,
+    output wire                   expired_ready,
+
+    // All about one queue pair, one cycle after the load.
+    output wire                   ack_load,
+    output wire [QP_WIDTH-1:0]    ack_qp,
+    input  wire [2:0]             ack_pmtu,
+    input  wire [14:0]            ack_pkey,
+    input  wire [47:0]            ack_mac,
+    input  wire [31:0]            ack_ip,
+    input  wire [2:0]             ack_retry_limit,
+    input  wire [2:0]             ack_rnr_limit,
+    input  wire [15:0]            ack_started,
+    input  wire [23:0]            ack_next_psn,
+    // One message in flight, one cycle after the load.
+    output wire                   message_load,
+    output wire [INDEX_WIDTH-1:0] message_index,
+    input  wire [23:0]            message_first_psn,
+    input  wire [23:0]            message_last_psn,
+    input  wire [31:0]            message_address,
+    input  wire [23:0]            message_length,
+    input  wire [15:0]            message_identifier,
+    input  wire [7:0]             message_opcode,
+
+    // Ring space that is free again.
+    output reg                    release_valid,
+    input  wire                   release_ready,
+    output reg  [31:0]            release_address,
+    output reg  [31:0]            release_bytes,
+    output reg                    release_complete,
+
+    // Completions, or (fatal) a record for the queue of fatal errors.
+    output wire                   m_completion_valid,
+    input  wire                   m_completion_ready,
+    output wire                   m_completion_fatal,
+    output wire [QP_WIDTH-1:0]    m_completion_qp,
+    output wire [15:0]            m_completion_number,
+    output wire [15:0]            m_completion_identifier,
+    output wire [7:0]             m_completion_opcode,
+    output wire [7:0]             m_completion_error,
+
+    // To the requester and the timers, all about `ack_qp`: look again; go back; restart the time; wait for a receiver.
+    output wire                   progress_valid,
+    output wire                   retry_valid,
+    output wire                   timed_valid,
+    output wire                   wait_valid,
+    output wire [4:0]             wait_code,
+    // For the counters.
+    output wire                   nak_valid,
+    output wire                   ignored_valid,
+    output wire                   lost_valid,
+    output wire                   timeout_valid,
+    output wire                   fatal_valid,
+    output wire [4:0]             fatal_code,
+    output wire                   idle,
+    output wire                   acks_pending,
+
+    // Readers, one cycle after their load.
+    input  wire                   send_load,
+    input  wire [QP_WIDTH-1:0]    send_qp,
+    output reg  [15:0]            send_done,
+    output reg  [23:0]            send_oldest_psn,
+    output reg  [23:0]            send_acked_offset,
+    input  wire                   timer_load,
+    input  wire [QP_WIDTH-1:0]    timer_qp,
+    output reg  [23:0]            timer_oldest_psn,
+    input  wire                   status_load,
+    input  wire [QP_WIDTH-1:0]    status_qp,
+    output reg  [15:0]            status_done,
+    output reg  [23:0]            status_oldest_psn,
+    output reg  [6:0]             status_syndrome,
+    output reg  [2:0]             status_retries,
+    output reg  [2:0]             status_rnr_retries
+);
+
+    // The ring frees memory in granules of this many bytes.
+    localparam GRANULE_WIDTH = 12;
+    // PSNs that far on are behind.
+    localparam [23:0] PSN_HALF = 24'h800000;
+    localparam [31:0] RING_MASK = RING_BYTES - 1;
+    // Fatal codes of PG332.
+    localparam [4:0] FATAL_ENTRY = 5'h05;
+    localparam [4:0] FATAL_RETRIES = 5'h06;
+    localparam [4:0] FATAL_RNR_RETRIES = 5'h09;
+    localparam [4:0] FATAL_NAK = 5'h0a;
+    // Marks completions of entries that did not fail themselves.
+    localparam [7:0] ERROR_FLUSHED = 8'h80;
+    // AETH syndrome types (bits 6:5) and NAK codes.
+    localparam [1:0] TYPE_ACK = 2'b00;
+    localparam [1:0] TYPE_RNR = 2'b01;
+    localparam [1:0] TYPE_NAK = 2'b11;
+    localparam [4:0] NAK_SEQUENCE = 5'd0;
+    localparam [4:0] NAK_LAST_KNOWN = 5'd3;
+
+    // ------------------------------------------------------------------------------------------------- acknowledgements queue
+
+    localparam ACK_WIDTH = 24 + 24 + 8 + 32 + 48 + 15;
+
+    reg                  held_valid;
+    reg  [23:0]          held_qpn;
+    reg  [23:0]          held_psn;
+    reg  [7:0]           held_syndrome;
+    reg  [31:0]          held_ip;
+    reg  [47:0]          held_mac;
+    reg  [14:0]          held_pkey;
+    wire                 queue_ready;
+    wire                 queue_valid;
+    wire                 queue_take;
+    wire [23:0]          queue_qpn;
+    wire [23:0]          queue_psn;
+    wire [7:0]           queue_syndrome;
+    wire [31:0]          queue_ip;
+    wire [47:0]          queue_mac;
+    wire [14:0]          queue_pkey;
+
+    // When the queue is full, the one that waits before it gives way to a later acknowledgement of the same queue pair, which
+    // says all that it says; so the last of a flood is never lost. Others may be: that costs a retry at worst.
+    wire                 stuck = held_valid && !queue_ready;
+    wire                 same = s_ack_qpn == held_qpn && s_ack_source_ip == held_ip && s_ack_source_mac == held_mac
+        && s_ack_pkey[14:0] == held_pkey && s_ack_syndrome[7:5] == 3'd0 && held_syndrome[7:5] == 3'd0;
+    wire                 newer = s_ack_psn - held_psn < PSN_HALF;
+
+    always @(posedge clk) begin
+        if (queue_ready) held_valid <= 1'b0;
+        if (s_ack_valid) begin
+            if (!stuck) held_valid <= 1'b1;
+            if (!stuck || (same && newer)) begin
+                held_qpn <= s_ack_qpn;
+                held_psn <= s_ack_psn;
+                held_syndrome <= s_ack_syndrome;
+                held_ip <= s_ack_source_ip;
+                held_mac <= s_ack_source_mac;
+                held_pkey <= s_ack_pkey[14:0];
+            end
+        end
+        if (rst) held_valid <= 1'b0;
+    end
+
+    sync_fifo #(
+        .WIDTH(ACK_WIDTH),
+        .DEPTH(ACK_QUEUE)
+    ) queue (
+        .clk(clk),
+        .rst(rst),
+        .s_data({held_qpn, held_psn, held_syndrome, held_ip, held_mac, held_pkey}),
+        .s_valid(held_valid),
+        .s_ready(queue_ready),
+        .m_data({queue_qpn, queue_psn, queue_syndrome, queue_ip, queue_mac, queue_pkey}),
+        .m_valid(queue_valid),
+        .m_ready(queue_take),
+        // verilator lint_off PINCONNECTEMPTY
+        // How full it is does not matter here.
+        .level()
+        // verilator lint_on PINCONNECTEMPTY
+    );
+
+    assign lost_valid = s_ack_valid && stuck && !same;
+    assign acks_pending = held_valid || queue_valid;
+
+    // ------------------------------------------------------------------------------------------------ state of each queue pair
+
+    // Messages complete; oldest packet not acknowledged; bytes of the oldest message acknowledged and freed.
+    reg [15:0]       done        [0:NUM_QP-1];
+    reg [23:0]       oldest_psn  [0:NUM_QP-1];
+    reg [23:0]       acked       [0:NUM_QP-1];
+    reg [23:0]       freed       [0:NUM_QP-1];
+    reg [6:0]        syndrome    [0:NUM_QP-1];
+    reg [2:0]        retries     [0:NUM_QP-1];
+    reg [2:0]        rnr_retries [0:NUM_QP-1];
+    reg [4:0]        code        [0:NUM_QP-1];
+    reg [NUM_QP-1:0] illegal;
+    reg [NUM_QP-1:0] flushing;
+
+    // --------------------------------------------------------------------------------------------------------- choice of event
+
+    localparam [2:0] IDLE = 3'd0;
+    localparam [2:0] LOAD = 3'd1;
+    localparam [2:0] CHECK = 3'd2;
+    localparam [2:0] COMPARE = 3'd3;
+    localparam [2:0] MEASURE = 3'd4;
+    localparam [2:0] EMIT = 3'd5;
+    localparam [2:0] FINISH = 3'd6;
+    localparam [2:0] REPORT = 3'd7;
+
+    localparam [1:0] EVENT_ACK = 2'd0;
+    localparam [1:0] EVENT_EXPIRED = 2'd1;
+    localparam [1:0] EVENT_ILLEGAL = 2'd2;
+    localparam [1:0] EVENT_FLUSH = 2'd3;
+
+    reg  [2:0]          state;
+    reg  [1:0]          kind;
+    reg  [QP_WIDTH-1:0] qp;
+    wire                any_illegal;
+    wire [QP_WIDTH-1:0] next_illegal;
+    wire                any_flushing;
+    wire [QP_WIDTH-1:0] next_flushing;
+    wire                known = queue_qpn != 24'd0 && queue_qpn <= NUM_QP;
+    wire [QP_WIDTH-1:0] queue_index = queue_qpn[QP_WIDTH-1:0] - {{(QP_WIDTH-1){1'b0}}, 1'b1};
+    wire                choose = (state == IDLE || (state == FINISH && !fatal_valid)) && !command_valid && !sweep_valid;
+    wire                choose_illegal = choose && any_illegal;
+    // Not at once after another event, which may just have restarted the time.
+    wire                choose_expired = choose && state == IDLE && !any_illegal && expired_valid;
+    wire                choose_flush = choose && !any_illegal && !expired_valid && any_flushing;
+    wire                choose_ack = choose && !any_illegal && !expired_valid && !any_flushing && queue_valid;
+
+    ernic_qp_arbiter #(
+        .NUM_QP(NUM_QP)
+    ) illegal_arbiter (
+        .request(illegal),
+        .last(qp),
+        .any(any_illegal),
+        .grant(next_illegal)
+    );
+
+    ernic_qp_arbiter #(
+        .NUM_QP(NUM_QP)
+    ) flush_arbiter (
+        .request(flushing),
+        .last(qp),
+        .any(any_flushing),
+        .grant(next_flushing)
+    );
+
+    assign command_done = command_valid && state == IDLE && !sweep_valid;
+    assign expired_ready = choose_expired;
+    assign queue_take = choose_ack;
+    assign idle = state == IDLE && !any_illegal && !any_flushing && !acks_pending;
+    assign ack_load = state == LOAD;
+    assign ack_qp = qp;
+
+    // ------------------------------------------------------------------------------------------------------------------- check
+
+    reg  [23:0] a_psn;
+    reg  [7:0]  a_syndrome;
+    reg  [31:0] a_ip;
+    reg  [47:0] a_mac;
+    reg  [14:0] a_pkey;
+    reg  [15:0] q_done;
+    reg  [23:0] q_oldest;
+    reg  [23:0] q_freed;
+    reg  [2:0]  q_retries;
+    reg  [2:0]  q_rnr_retries;
+    reg  [4:0]  q_code;
+    // All packets before this one are acknowledged.
+    reg  [23:0] target;
+    reg         progress;
+    reg         failed_first;
+
+    wire [1:0]  a_type = a_syndrome[6:5];
+    wire        is_nak = a_type == TYPE_NAK;
+    wire        is_rnr = a_type == TYPE_RNR;
+    wire        well_formed = !a_syndrome[7] && (a_type == TYPE_ACK || is_rnr || (is_nak && a_syndrome[4:0] <= NAK_LAST_KNOWN));
+    wire        from_peer = a_ip == ack_ip && a_mac == ack_mac && a_pkey == ack_pkey;
+    wire [23:0] in_flight = ack_next_psn - q_oldest;
+    wire        in_window = a_psn - q_oldest < in_flight;
+    wire        acceptable = qp_enabled[qp] && !qp_fatal[qp] && well_formed && from_peer && in_window;
+    wire [23:0] a_target = a_type == TYPE_ACK ? a_psn + 24'd1 : a_psn;
+    wire        flushable = qp_enabled[qp] && qp_fatal[qp] && q_done != ack_started;
+
+    assign ignored_valid = (choose_ack && !known) || (state == CHECK && kind == EVENT_ACK && !acceptable);
+
+    // -------------------------------------------------------------------------------------------------- walk over the messages
+
+    wire        flush = kind == EVENT_FLUSH;
+    reg         covered;
+    reg  [23:0] reach;
+    reg  [23:0] free_to;
+    wire        all_of_it = target - message_last_psn - 24'd1 < PSN_HALF;
+    wire [23:0] packets_acked = target - message_first_psn;
+    // Where the acknowledged part ends within its granule.
+    wire [GRANULE_WIDTH-1:0] excess = message_address[GRANULE_WIDTH-1:0] + reach[GRANULE_WIDTH-1:0];
+    wire        below_start = reach < {{(24-GRANULE_WIDTH){1'b0}}, excess};
+    wire [23:0] whole_granules = reach - {{(24-GRANULE_WIDTH){1'b0}}, excess};
+    wire [23:0] next_freed = covered ? message_length : below_start || whole_granules < q_freed ? q_freed : whole_granules;
+    wire        released = !release_valid || release_ready;
+    wire        advance = state == EMIT && released && (!covered || m_completion_ready);
+    wire [15:0] done_plus_one = q_done + 16'd1;
+    wire [23:0] after_message = message_last_psn + 24'd1;
+    wire        walk_on = covered && (flush ? done_plus_one != ack_started : after_message != target);
+
+    // The next message is read while the present one leaves.
+    assign message_load = state == CHECK || advance || state == REPORT;
+    assign message_index = state == EMIT ? done_plus_one[INDEX_WIDTH-1:0] : q_done[INDEX_WIDTH-1:0];
+    assign m_completion_valid = (state == EMIT && released && covered) || state == REPORT;
+    assign m_completion_fatal = state == REPORT;
+    assign m_completion_qp = qp;
+    assign m_completion_number = q_done;
+    assign m_completion_identifier = message_identifier;
+    assign m_completion_opcode = message_opcode;
+    assign m_completion_error = state == REPORT ? {3'd0, q_code}
+        : !flush ? 8'd0 : failed_first ? {3'd0, q_code} : ERROR_FLUSHED | {3'd0, q_code};
+
+    // --------------------------------------------------------------------------------------------------------------- decisions
+
+    wire       finish = state == FINISH;
+    wire       finish_ack = finish && kind == EVENT_ACK;
+    wire       waiting = qp_waiting[qp];
+    wire [2:0] base_retries = progress ? 3'd0 : q_retries;
+    wire [2:0] base_rnr_retries = progress ? 3'd0 : q_rnr_retries;
+    // A NAK while waiting for a receiver says nothing new, and must not cut the wait short; nor does the same RNR NAK again.
+    wire       out_of_sequence = finish_ack && is_nak && a_syndrome[4:0] == NAK_SEQUENCE && !waiting;
+    wire       not_ready = finish_ack && is_rnr && (!waiting || progress);
+    wire       refused = finish_ack && is_nak && a_syndrome[4:0] != NAK_SEQUENCE;
+    wire       wait_over = finish && kind == EVENT_EXPIRED && waiting;
+    wire       timeout = finish && kind == EVENT_EXPIRED && !waiting && in_flight != 24'd0;
+    wire       counted = out_of_sequence || timeout;
+    wire       retries_used = counted && base_retries == ack_retry_limit && !no_fatal;
+    wire       rnr_used = not_ready && base_rnr_retries == ack_rnr_limit && ack_rnr_limit != 3'd7 && !no_fatal;
+    wire       cannot_execute = finish && kind == EVENT_ILLEGAL;
+
+    assign fatal_valid = refused || retries_used || rnr_used || cannot_execute;
+    assign fatal_code = cannot_execute ? FATAL_ENTRY : refused ? FATAL_NAK : rnr_used ? FATAL_RNR_RETRIES : FATAL_RETRIES;
+    assign nak_valid = finish_ack && a_type != TYPE_ACK;
+    assign timeout_valid = timeout;
+    assign retry_valid = (counted && !retries_used) || wait_over;
+    assign wait_valid = not_ready && !rnr_used;
+    assign wait_code = a_syndrome[4:0];
+    assign timed_valid = (finish && progress && !waiting && !not_ready) || retry_valid;
+    assign progress_valid = (finish && progress) || fatal_valid || (advance && flush);
+
+    // -------------------------------------------------------------------------------------------------- one write port for each
+
+    // Position: while walking. Retries: at the end.
+    reg                store_position;
+    reg                store_retries;
+    reg [QP_WIDTH-1:0] store_qp;
+    reg [15:0]         store_done;
+    reg [23:0]         store_oldest;
+    reg [23:0]         store_acked;
+    reg [23:0]         store_freed;
+    reg [6:0]          store_syndrome;
+    reg [2:0]          store_retry_count;
+    reg [2:0]          store_rnr_retry_count;
+    reg                store_psn_part;
+    reg                store_done_part;
+    reg                store_syndrome_part;
+
+    always @* begin
+        store_position = 1'b0;
+        store_retries = 1'b0;
+        store_qp = qp;
+        store_done = covered ? done_plus_one : q_done;
+        store_oldest = flush ? ack_next_psn : covered ? after_message : target;
+        store_acked = covered ? 24'd0 : reach;
+        store_freed = covered ? 24'd0 : free_to;
+        store_syndrome = a_syndrome[6:0];
+        store_retry_count = base_retries;
+        store_rnr_retry_count = base_rnr_retries;
+        store_psn_part = 1'b1;
+        store_done_part = 1'b1;
+        store_syndrome_part = 1'b1;
+        if (sweep_valid || command_done) begin
+            store_qp = sweep_valid ? sweep_qp : command_qp;
+            store_position = sweep_valid || !command_sets_status;
+            store_retries = sweep_valid || (!command_sets_psn && !command_sets_number);
+            store_done = sweep_valid || !command_sets_number ? 16'd0 : command_number;
+            store_oldest = sweep_valid || !command_sets_psn ? 24'd0 : command_psn;
+            store_acked = 24'd0;
+            store_freed = 24'd0;
+            store_syndrome = sweep_valid || !command_sets_status ? 7'd0 : command_syndrome;
+            store_retry_count = sweep_valid || !command_sets_status ? 3'd0 : command_retries;
+            store_rnr_retry_count = sweep_valid || !command_sets_status ? 3'd0 : command_rnr_retries;
+            store_psn_part = sweep_valid || !command_sets_number;
+            store_done_part = sweep_valid || !command_sets_psn;
+        end else if (advance) begin
+            store_position = 1'b1;
+        end else if (finish) begin
+            store_retries = 1'b1;
+            store_syndrome_part = nak_valid;
+            if (counted && base_retries != 3'd7) store_retry_count = base_retries + 3'd1;
+            if (not_ready && base_rnr_retries != 3'd7) store_rnr_retry_count = base_rnr_retries + 3'd1;
+        end
+    end
+
+    always @(posedge clk) begin
+        if (store_position) begin
+            if (store_done_part) done[store_qp] <= store_done;
+            if (store_psn_part) oldest_psn[store_qp] <= store_oldest;
+            acked[store_qp] <= store_acked;
+            freed[store_qp] <= store_freed;
+        end
+        if (store_retries) begin
+            if (store_syndrome_part) syndrome[store_qp] <= store_syndrome;
+            retries[store_qp] <= store_retry_count;
+            rnr_retries[store_qp] <= store_rnr_retry_count;
+        end
+        if (fatal_valid) code[qp] <= fatal_code;
+        if (ack_load) begin
+            q_done <= done[qp];
+            q_oldest <= oldest_psn[qp];
+            q_freed <= freed[qp];
+            q_retries <= retries[qp];
+            q_rnr_retries <= rnr_retries[qp];
+            q_code <= code[qp];
+        end
+        if (advance) begin
+            q_done <= store_done;
+            q_freed <= store_freed;
+        end
+        if (fatal_valid) q_code <= fatal_code;
+        if (send_load) begin
+            send_done <= done[send_qp];
+            send_oldest_psn <= oldest_psn[send_qp];
+            send_acked_offset <= acked[send_qp];
+        end
+        if (timer_load) timer_oldest_psn <= oldest_psn[timer_qp];
+        if (status_load) begin
+            status_done <= done[status_qp];
+            status_oldest_psn <= oldest_psn[status_qp];
+            status_syndrome <= syndrome[status_qp];
+            status_retries <= retries[status_qp];
+            status_rnr_retries <= rnr_retries[status_qp];
+        end
+    end
+
+    // ------------------------------------------------------------------------------------------------------------------- flags
+
+    wire clear = command_done && !command_sets_psn && !command_sets_number && !command_sets_status;
+
+    always @(posedge clk) begin
+        if (choose_illegal) illegal[next_illegal] <= 1'b0;
+        if (illegal_valid) illegal[started_qp] <= 1'b1;
+        if (choose_flush) flushing[next_flushing] <= 1'b0;
+        if (flushed_valid) flushing[started_qp] <= 1'b1;
+        // Once more after the walk that follows: messages may have been started until the error was known.
+        if (fatal_valid) flushing[qp] <= 1'b1;
+        if (wait_valid) qp_waiting[qp] <= 1'b1;
+        if (wait_over || fatal_valid) qp_waiting[qp] <= 1'b0;
+        if (fatal_valid) qp_fatal[qp] <= 1'b1;
+        if (retry_valid || wait_valid) qp_retried[qp] <= 1'b1;
+        if (clear) begin
+            illegal[command_qp] <= 1'b0;
+            flushing[command_qp] <= 1'b0;
+            qp_waiting[command_qp] <= 1'b0;
+            qp_fatal[command_qp] <= 1'b0;
+            qp_retried[command_qp] <= 1'b0;
+        end
+        if (rst) begin
+            illegal <= {NUM_QP{1'b0}};
+            flushing <= {NUM_QP{1'b0}};
+            qp_waiting <= {NUM_QP{1'b0}};
+            qp_fatal <= {NUM_QP{1'b0}};
+            qp_retried <= {NUM_QP{1'b0}};
+        end
+    end
+
+    // ------------------------------------------------------------------------------------------------------------------- steps
+
+    always @(posedge clk) begin
+        if (release_ready) release_valid <= 1'b0;
+
+        case (state)
+            IDLE: ;
+            LOAD: state <= CHECK;
+            CHECK: begin
+                target <= a_target;
+                progress <= kind == EVENT_ACK && a_target != q_oldest;
+                failed_first <= 1'b0;
+                case (kind)
+                    EVENT_ACK: state <= !acceptable ? IDLE : a_target != q_oldest ? COMPARE : FINISH;
+                    EVENT_FLUSH: state <= flushable ? COMPARE : IDLE;
+                    default: state <= qp_enabled[qp] && !qp_fatal[qp] ? FINISH : IDLE;
+                endcase
+            end
+            COMPARE: begin
+                covered <= flush || all_of_it;
+                reach <= packets_acked << (4'd8 + {1'b0, ack_pmtu});
+                state <= MEASURE;
+            end
+            MEASURE: begin
+                free_to <= next_freed;
+                release_valid <= !flush && next_freed != q_freed;
+                release_address <= (message_address + {8'd0, q_freed}) & RING_MASK;
+                release_bytes <= {8'd0, next_freed - q_freed};
+                release_complete <= covered;
+                state <= EMIT;
+            end
+            EMIT:
+                if (advance) begin
+                    failed_first <= 1'b0;
+                    state <= walk_on ? COMPARE : flush ? IDLE : FINISH;
+                end
+            FINISH: state <= fatal_valid ? REPORT : IDLE;
+            default:
+                if (m_completion_ready) begin
+                    // Everything that was started completes with an error; the requester starts the rest.
+                    kind <= EVENT_FLUSH;
+                    failed_first <= 1'b1;
+                    state <= q_done != ack_started ? COMPARE : IDLE;
+                end
+        endcase
+        if (choose_illegal) begin
+            kind <= EVENT_ILLEGAL;
+            qp <= next_illegal;
+            state <= LOAD;
+        end
+        if (choose_expired) begin
+            kind <= EVENT_EXPIRED;
+            qp <= expired_qp;
+            state <= LOAD;
+        end
+        if (choose_flush) begin
+            kind <= EVENT_FLUSH;
+            qp <= next_flushing;
+            state <= LOAD;
+        end
+        if (choose_ack) begin
+            kind <= EVENT_ACK;
+            qp <= queue_index;
+            a_psn <= queue_psn;
+            a_syndrome <= queue_syndrome;
+            a_ip <= queue_ip;
+            a_mac <= queue_mac;
+            a_pkey <= queue_pkey;
+            state <= known ? LOAD : IDLE;
+        end
+        if (rst) begin
+            state <= IDLE;
+            qp <= {QP_WIDTH{1'b0}};
+            release_valid <= 1'b0;
+        end
+    end
+
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,13 @@
+../lib/sync_fifo.v
+ernic_qp_arbiter.v
+ernic_qp_config.v
+ernic_qp_doorbell.v
+ernic_memory_regions.v
+ernic_registers.v
+ernic_wqe_fetch.v
+ernic_wqe_table.v
+ernic_requester.v
+ernic_ack_engine.v
+ernic_retry_timer.v
+ernic_completion.v
+ernic_control.v

@@ -1,0 +1,871 @@
+// The control half of the RDMA engine: registers, send queues, scheduling, acknowledgements, retries, completions.
+//
+//     doorbell -> fetch -> requester -> packet commands          (to ernic_transmit)
+//                  ^  rewind  |  ^ retry
+//                  '----------'  |
+//     acknowledgements ----> ack engine -> ring release, completions -> memory, interrupt
+//                                ^
+//                              timers
+
+`timescale 1ns / 1fs
+`default_nettype none
+
+module ernic_control #(
+    // Queue pairs, QP1 (management) included. 2 to 255.
+    parameter NUM_QP = 4,
+    // Ring size in bytes. Power of two, at least 8192.
+    parameter RING_BYTES = 4194304,
+    // Messages in flight a queue pair. Power of two, at least 2.
+    parameter OUTSTANDING = 1024,
+    // Send queue entries buffered a queue pair. Power of two, at least 8.
+    parameter WQE_BUFFER = 32,
+    // Acknowledgements waiting. Power of two, at least 2.
+    parameter ACK_QUEUE = 32,
+    // Core clocks in 4.096 us, for times-out while XRNICADCONF.TICK_WIDTH is 0. 1 to 65536.
+    parameter TICK_CLOCKS = 1320
+) (
+    input  wire         clk,
+    input  wire         rst,
+
+    // Register bus.
+    input  wire         s_reg_valid,
+    input  wire         s_reg_write,
+    input  wire [17:0]  s_reg_addr,
+    input  wire [31:0]  s_reg_wdata,
+    output wire         s_reg_ready,
+    output wire         s_reg_error,
+    output wire [31:0]  s_reg_rdata,
+    output wire         irq,
+
+    // Static configuration of the datapath.
+    output wire [47:0]  local_mac,
+    output wire [31:0]  local_ip,
+    output wire [15:0]  udp_source_port,
+
+    // Packets to be sent.
+    output wire         m_cmd_valid,
+    input  wire         m_cmd_ready,
+    output wire [7:0]   m_cmd_opcode,
+    output wire         m_cmd_solicited,
+    output wire         m_cmd_migreq,
+    output wire         m_cmd_ack_request,
+    output wire [15:0]  m_cmd_pkey,
+    output wire [23:0]  m_cmd_dest_qpn,
+    output wire [23:0]  m_cmd_psn,
+    output wire [63:0]  m_cmd_remote_address,
+    output wire [31:0]  m_cmd_remote_key,
+    output wire [31:0]  m_cmd_dma_length,
+    output wire [31:0]  m_cmd_immediate,
+    output wire [31:0]  m_cmd_local_address,
+    output wire [12:0]  m_cmd_payload_bytes,
+    output wire [47:0]  m_cmd_dest_mac,
+    output wire [31:0]  m_cmd_dest_ip,
+    output wire [7:0]   m_cmd_traffic_class,
+    output wire [7:0]   m_cmd_ttl,
+    // A frame has left.
+    input  wire         frame_out,
+
+    // Acknowledgements received; other packets, drops, all packets, to be counted.
+    input  wire         s_ack_valid,
+    input  wire [23:0]  s_ack_qpn,
+    input  wire [23:0]  s_ack_psn,
+    input  wire [7:0]   s_ack_syndrome,
+    input  wire [31:0]  s_ack_source_ip,
+    input  wire [47:0]  s_ack_source_mac,
+    input  wire [15:0]  s_ack_pkey,
+    input  wire         other_valid,
+    input  wire [7:0]   other_opcode,
+    input  wire [7:0]   other_qpn,
+    input  wire         packet_in,
+    input  wire         drop_valid,
+    input  wire [4:0]   drop_cause,
+
+    // Ring space that is free again.
+    output wire         release_valid,
+    input  wire         release_ready,
+    output wire [31:0]  release_address,
+    output wire [31:0]  release_bytes,
+    output wire         release_complete,
+
+    // AXI4 master: send queue entries in, completions out.
+    output wire [63:0]  m_axi_awaddr,
+    output wire [7:0]   m_axi_awlen,
+    output wire [2:0]   m_axi_awsize,
+    output wire [1:0]   m_axi_awburst,
+    output wire         m_axi_awvalid,
+    input  wire         m_axi_awready,
+    output wire [511:0] m_axi_wdata,
+    output wire [63:0]  m_axi_wstrb,
+    output wire         m_axi_wlast,
+    output wire         m_axi_wvalid,
+    input  wire         m_axi_wready,
+    input  wire [1:0]   m_axi_bresp,
+    input  wire         m_axi_bvalid,
+    output wire         m_axi_bready,
+    output wire [63:0]  m_axi_araddr,
+    output wire [7:0]   m_axi_arlen,
+    output wire [2:0]   m_axi_arsize,
+    output wire [1:0]   m_axi_arburst,
+    output wire         m_axi_arvalid,
+    input  wire         m_axi_arready,
+    input  wire [511:0] m_axi_rdata,
+    input  wire [1:0]   m_axi_rresp,
+    input  wire         m_axi_rlast,
+    input  wire         m_axi_rvalid,
+    output wire         m_axi_rready
+);
+
+    localparam QP_WIDTH = $clog2(NUM_QP);
+    localparam INDEX_WIDTH = $clog2(OUTSTANDING);
+    localparam [15:0] MAX_MESSAGES = OUTSTANDING;
+
+    wire                   engine_enabled;
+    wire                   no_fatal;
+    wire [3:0]             tick_width;
+    wire [7:0]             ack_interval;
+    wire                   migreq;
+    wire [63:3]            fatal_base;
+    wire [15:0]            fatal_size;
+    wire [NUM_QP-1:0]      qp_enabled;
+    wire                   sweep_valid;
+    wire [7:0]             sweep_entry;
+    wire                   access_load;
+    wire                   access_write_qp;
+    wire                   access_write_region;
+    wire [QP_WIDTH-1:0]    load_qp;
+    wire [7:0]             load_entry;
+    wire [7:0]             load_offset;
+    wire [QP_WIDTH-1:0]    access_qp;
+    wire [7:0]             access_entry;
+    wire [7:0]             access_offset;
+    wire [31:0]            access_data;
+    wire [31:0]            config_data;
+    wire [31:0]            region_data;
+    wire                   doorbell_valid;
+    wire                   doorbell_plain;
+    wire                   enabled_valid;
+    wire                   requester_command_valid;
+    wire                   requester_command_done;
+    wire                   ack_command_valid;
+    wire                   ack_command_done;
+    wire                   fetch_command_valid;
+    wire                   fetch_command_done;
+    wire                   completion_command_valid;
+    wire                   completion_command_done;
+    wire                   clear_valid;
+    wire                   command_sets_psn;
+    wire                   command_sets_number;
+    wire                   command_sets_status;
+    wire [15:0]            status_index;
+    wire [15:0]            status_posted;
+    wire [15:0]            status_current;
+    wire [15:0]            status_started;
+    wire [15:0]            status_done;
+    wire [15:0]            status_depth;
+    wire [15:0]            status_head;
+    wire [23:0]            status_next_psn;
+    wire [23:0]            status_oldest_psn;
+    wire [23:0]            status_ssn;
+    wire [6:0]             status_syndrome;
+    wire [2:0]             status_retries;
+    wire [2:0]             status_rnr_retries;
+    wire [NUM_QP-1:0]      qp_fatal;
+    wire [NUM_QP-1:0]      qp_retried;
+    wire [15:0]            fatal_pointer;
+    wire                   posted_valid;
+    wire                   sent_valid;
+    wire                   sent_again;
+    wire [QP_WIDTH-1:0]    started_qp;
+    wire                   started_valid;
+    wire                   illegal_valid;
+    wire                   nak_valid;
+    wire                   ignored_valid;
+    wire                   lost_valid;
+    wire                   timeout_valid;
+    wire                   wait_valid;
+    wire                   retry_valid;
+    wire                   fatal_valid;
+    wire [4:0]             fatal_code;
+    wire [QP_WIDTH-1:0]    ack_qp;
+    wire                   interrupt_valid;
+    wire [QP_WIDTH-1:0]    interrupt_qp;
+    wire                   fetch_error;
+    wire                   completion_bus_error;
+    wire                   requester_idle;
+    wire                   fetch_idle;
+    wire                   ack_idle;
+    wire                   acks_pending;
+    wire                   send_load;
+    wire [QP_WIDTH-1:0]    send_qp;
+    wire [2:0]             send_pmtu;
+    wire [15:0]            send_pkey;
+    wire [7:0]             send_ttl;
+    wire [7:0]             send_traffic_class;
+    wire [23:0]            send_dest_qpn;
+    wire [47:0]            send_dest_mac;
+    wire [31:0]            send_dest_ip;
+    wire                   fetch_load;
+    wire [QP_WIDTH-1:0]    fetch_qp;
+    wire [63:5]            fetch_base;
+    wire [15:0]            fetch_depth;
+    wire                   ack_load;
+    wire [2:0]             ack_pmtu;
+    wire [14:0]            ack_pkey;
+    wire [47:0]            ack_mac;
+    wire [31:0]            ack_ip;
+    wire [2:0]             ack_retry_limit;
+    wire [2:0]             ack_rnr_limit;
+    wire                   completion_load;
+    wire [QP_WIDTH-1:0]    completion_qp;
+    wire [63:5]            completion_base;
+    wire [63:0]            completion_doorbell;
+    wire [15:0]            completion_depth;
+    wire                   completion_write;
+    wire                   completion_interrupt;
+    wire                   timer_load;
+    wire [QP_WIDTH-1:0]    timer_qp;
+    wire [5:0]             timer_timeout;
+    wire [QP_WIDTH-1:0]    posted_qp;
+    wire [15:0]            fetch_posted;
+    wire                   completion_depth_for_zero;
+    wire                   consumed_valid;
+    wire [QP_WIDTH-1:0]    consumed_qp;
+    wire [15:0]            fetch_current;
+    wire                   rewind_valid;
+    wire [15:0]            rewind_number;
+    wire                   rewind_ready;
+    wire                   filled_valid;
+    wire [QP_WIDTH-1:0]    filled_qp;
+    wire [15:0]            send_filled;
+    wire                   wqe_load;
+    wire [15:0]            wqe_number;
+    wire                   wqe_good;
+    wire [15:0]            wqe_identifier;
+    wire [31:0]            wqe_local_address;
+    wire [31:0]            wqe_length;
+    wire [7:0]             wqe_opcode;
+    wire [63:0]            wqe_remote_address;
+    wire [31:0]            wqe_remote_key;
+    wire [31:0]            wqe_immediate;
+    wire [NUM_QP-1:0]      qp_waiting;
+    wire                   progress_valid;
+    wire [15:0]            send_done;
+    wire [23:0]            send_oldest_psn;
+    wire [23:0]            send_acked_offset;
+    wire [INDEX_WIDTH-1:0] started_index;
+    wire [23:0]            started_first_psn;
+    wire [23:0]            started_last_psn;
+    wire [31:0]            started_address;
+    wire [23:0]            started_length;
+    wire [15:0]            started_identifier;
+    wire [7:0]             started_opcode;
+    wire                   flushed_valid;
+    wire                   sent_timed_valid;
+    wire [15:0]            ack_started;
+    wire [23:0]            ack_next_psn;
+    wire [23:0]            timer_next_psn;
+    wire                   message_load;
+    wire [INDEX_WIDTH-1:0] message_index;
+    wire [23:0]            message_first_psn;
+    wire [23:0]            message_last_psn;
+    wire [31:0]            message_address;
+    wire [23:0]            message_length;
+    wire [15:0]            message_identifier;
+    wire [7:0]             message_opcode;
+    wire                   expired_valid;
+    wire [QP_WIDTH-1:0]    expired_qp;
+    wire                   expired_ready;
+    wire                   completion_valid;
+    wire                   completion_ready;
+    wire                   completion_fatal;
+    wire [QP_WIDTH-1:0]    completion_for;
+    wire [15:0]            completion_number;
+    wire [15:0]            completion_identifier;
+    wire [7:0]             completion_opcode;
+    wire [7:0]             completion_error;
+    wire                   ack_timed_valid;
+    wire [4:0]             wait_code;
+    wire [23:0]            timer_oldest_psn;
+
+    // The sweep covers 256 memory regions; queue pairs are fewer.
+    wire sweep_qps = sweep_valid && {1'b0, sweep_entry} < NUM_QP;
+    wire [QP_WIDTH-1:0] sweep_qp = sweep_entry[QP_WIDTH-1:0];
+
+    ernic_registers #(
+        .NUM_QP(NUM_QP)
+    ) registers (
+        .clk(clk),
+        .rst(rst),
+        .s_reg_valid(s_reg_valid),
+        .s_reg_write(s_reg_write),
+        .s_reg_addr(s_reg_addr),
+        .s_reg_wdata(s_reg_wdata),
+        .s_reg_ready(s_reg_ready),
+        .s_reg_error(s_reg_error),
+        .s_reg_rdata(s_reg_rdata),
+        .irq(irq),
+        .engine_enabled(engine_enabled),
+        .udp_source_port(udp_source_port),
+        .no_fatal(no_fatal),
+        .tick_width(tick_width),
+        .local_mac(local_mac),
+        .local_ip(local_ip),
+        .ack_interval(ack_interval),
+        .migreq(migreq),
+        .fatal_base(fatal_base),
+        .fatal_size(fatal_size),
+        .qp_enabled(qp_enabled),
+        .sweep_valid(sweep_valid),
+        .sweep_entry(sweep_entry),
+        .access_load(access_load),
+        .access_write_qp(access_write_qp),
+        .access_write_region(access_write_region),
+        .load_qp(load_qp),
+        .load_entry(load_entry),
+        .load_offset(load_offset),
+        .access_qp(access_qp),
+        .access_entry(access_entry),
+        .access_offset(access_offset),
+        .access_data(access_data),
+        .config_data(config_data),
+        .region_data(region_data),
+        .doorbell_valid(doorbell_valid),
+        .doorbell_plain(doorbell_plain),
+        .enabled_valid(enabled_valid),
+        .requester_command_valid(requester_command_valid),
+        .requester_command_done(requester_command_done),
+        .ack_command_valid(ack_command_valid),
+        .ack_command_done(ack_command_done),
+        .fetch_command_valid(fetch_command_valid),
+        .fetch_command_done(fetch_command_done),
+        .completion_command_valid(completion_command_valid),
+        .completion_command_done(completion_command_done),
+        .clear_valid(clear_valid),
+        .command_sets_psn(command_sets_psn),
+        .command_sets_number(command_sets_number),
+        .command_sets_status(command_sets_status),
+        .status_index(status_index),
+        .status_posted(status_posted),
+        .status_current(status_current),
+        .status_started(status_started),
+        .status_done(status_done),
+        .status_depth(status_depth),
+        .status_head(status_head),
+        .status_messages_full(status_started - status_done >= MAX_MESSAGES),
+        .status_next_psn(status_next_psn),
+        .status_oldest_psn(status_oldest_psn),
+        .status_ssn(status_ssn),
+        .status_syndrome(status_syndrome),
+        .status_retries(status_retries),
+        .status_rnr_retries(status_rnr_retries),
+        .status_completions_full(completion_valid && !completion_ready),
+        .qp_fatal(qp_fatal),
+        .qp_retried(qp_retried),
+        .fatal_pointer(fatal_pointer),
+        .doorbell_taken(posted_valid),
+        .sent_valid(sent_valid),
+        .sent_again(sent_again),
+        .sent_qp(started_qp),
+        .started_valid(started_valid),
+        .illegal_valid(illegal_valid),
+        .command_waits(m_cmd_valid && !m_cmd_ready),
+        .command_taken(m_cmd_valid && m_cmd_ready),
+        .command_opcode(m_cmd_opcode),
+        .command_psn(m_cmd_psn[15:0]),
+        .frame_out(frame_out),
+        .packet_in(packet_in),
+        .drop_valid(drop_valid),
+        .drop_cause(drop_cause),
+        .ack_in_valid(s_ack_valid),
+        .ack_in_qpn(s_ack_qpn[7:0]),
+        .ack_in_psn(s_ack_psn[15:0]),
+        .ack_in_type(s_ack_syndrome[6:5]),
+        .other_valid(other_valid),
+        .other_opcode(other_opcode),
+        .other_qpn(other_qpn),
+        .nak_valid(nak_valid),
+        .ignored_valid(ignored_valid),
+        .lost_valid(lost_valid),
+        .timeout_valid(timeout_valid),
+        .wait_valid(wait_valid),
+        .retry_valid(retry_valid),
+        .fatal_valid(fatal_valid),
+        .fatal_code(fatal_code),
+        .ack_qp(ack_qp),
+        .interrupt_valid(interrupt_valid),
+        .interrupt_qp(interrupt_qp),
+        .fetch_error(fetch_error),
+        .completion_error(completion_bus_error),
+        .requester_idle(requester_idle),
+        .fetch_idle(fetch_idle),
+        .ack_idle(ack_idle),
+        .acks_pending(acks_pending)
+    );
+
+    ernic_qp_config #(
+        .NUM_QP(NUM_QP)
+    ) configuration (
+        .clk(clk),
+        .sweep_valid(sweep_qps),
+        .sweep_qp(sweep_qp),
+        .clear_valid(clear_valid),
+        .clear_qp(access_qp),
+        .write_valid(access_write_qp),
+        .write_qp(access_qp),
+        .write_offset(access_offset),
+        .write_data(access_data),
+        .read_load(access_load),
+        .read_qp(load_qp),
+        .read_offset(load_offset),
+        .read_data(config_data),
+        .read_depth(status_depth),
+        .send_load(send_load),
+        .send_qp(send_qp),
+        .send_pmtu(send_pmtu),
+        .send_pkey(send_pkey),
+        .send_ttl(send_ttl),
+        .send_traffic_class(send_traffic_class),
+        .send_dest_qpn(send_dest_qpn),
+        .send_dest_mac(send_dest_mac),
+        .send_dest_ip(send_dest_ip),
+        .fetch_load(fetch_load),
+        .fetch_qp(fetch_qp),
+        .fetch_base(fetch_base),
+        .fetch_depth(fetch_depth),
+        .ack_load(ack_load),
+        .ack_qp(ack_qp),
+        .ack_pmtu(ack_pmtu),
+        .ack_pkey(ack_pkey),
+        .ack_mac(ack_mac),
+        .ack_ip(ack_ip),
+        .ack_retry_limit(ack_retry_limit),
+        .ack_rnr_limit(ack_rnr_limit),
+        .completion_load(completion_load),
+        .completion_qp(completion_qp),
+        .completion_base(completion_base),
+        .completion_doorbell(completion_doorbell),
+        .completion_depth(completion_depth),
+        .completion_write(completion_write),
+        .completion_interrupt(completion_interrupt),
+        .timer_load(timer_load),
+        .timer_qp(timer_qp),
+        .timer_timeout(timer_timeout)
+    );
+
+    ernic_memory_regions regions (
+        .clk(clk),
+        .sweep_valid(sweep_valid),
+        .sweep_entry(sweep_entry),
+        .write_valid(access_write_region),
+        .write_entry(access_entry),
+        .write_offset(access_offset),
+        .write_data(access_data),
+        .read_load(access_load),
+        .read_entry(load_entry),
+        .read_offset(load_offset),
+        .read_data(region_data)
+    );
+
+    ernic_qp_doorbell #(
+        .NUM_QP(NUM_QP)
+    ) doorbell (
+        .clk(clk),
+        .rst(rst),
+        .clear_valid(clear_valid || sweep_qps),
+        .clear_qp(sweep_qps ? sweep_qp : access_qp),
+        .status_load(access_load),
+        .status_qp(load_qp),
+        .status_index(status_index),
+        .status_posted(status_posted),
+        .write_valid(doorbell_valid),
+        .write_plain(doorbell_plain),
+        .write_qp(access_qp),
+        .write_index(access_data[15:0]),
+        .write_depth(status_depth),
+        .write_done(status_done),
+        .posted_valid(posted_valid),
+        .posted_qp(posted_qp),
+        .fetch_load(fetch_load),
+        .fetch_qp(fetch_qp),
+        .fetch_posted(fetch_posted),
+        .completion_load(completion_load),
+        .completion_qp(completion_qp),
+        .completion_depth_for_zero(completion_depth_for_zero)
+    );
+
+    ernic_wqe_fetch #(
+        .NUM_QP(NUM_QP),
+        .WQE_BUFFER(WQE_BUFFER)
+    ) fetch (
+        .clk(clk),
+        .rst(rst),
+        .qp_enabled(qp_enabled),
+        .sweep_valid(sweep_qps),
+        .sweep_qp(sweep_qp),
+        .command_valid(fetch_command_valid),
+        .command_qp(access_qp),
+        .command_number(command_sets_number ? access_data[15:0] : 16'd0),
+        .command_done(fetch_command_done),
+        .posted_valid(posted_valid),
+        .posted_qp(posted_qp),
+        .enabled_valid(enabled_valid),
+        .enabled_qp(access_qp),
+        .consumed_valid(consumed_valid),
+        .consumed_qp(consumed_qp),
+        .fetch_load(fetch_load),
+        .fetch_qp(fetch_qp),
+        .fetch_posted(fetch_posted),
+        .fetch_current(fetch_current),
+        .fetch_base(fetch_base),
+        .fetch_depth(fetch_depth),
+        .rewind_valid(rewind_valid),
+        .rewind_qp(send_qp),
+        .rewind_number(rewind_number),
+        .rewind_ready(rewind_ready),
+        .filled_valid(filled_valid),
+        .filled_qp(filled_qp),
+        .send_load(send_load),
+        .send_qp(send_qp),
+        .send_filled(send_filled),
+        .wqe_load(wqe_load),
+        .wqe_qp(send_qp),
+        .wqe_number(wqe_number),
+        .wqe_good(wqe_good),
+        .wqe_identifier(wqe_identifier),
+        .wqe_local_address(wqe_local_address),
+        .wqe_length(wqe_length),
+        .wqe_opcode(wqe_opcode),
+        .wqe_remote_address(wqe_remote_address),
+        .wqe_remote_key(wqe_remote_key),
+        .wqe_immediate(wqe_immediate),
+        .idle(fetch_idle),
+        .bus_error(fetch_error),
+        .m_axi_araddr(m_axi_araddr),
+        .m_axi_arlen(m_axi_arlen),
+        .m_axi_arsize(m_axi_arsize),
+        .m_axi_arburst(m_axi_arburst),
+        .m_axi_arvalid(m_axi_arvalid),
+        .m_axi_arready(m_axi_arready),
+        .m_axi_rdata(m_axi_rdata),
+        .m_axi_rresp(m_axi_rresp),
+        .m_axi_rlast(m_axi_rlast),
+        .m_axi_rvalid(m_axi_rvalid),
+        .m_axi_rready(m_axi_rready)
+    );
+
+    ernic_requester #(
+        .NUM_QP(NUM_QP),
+        .RING_BYTES(RING_BYTES),
+        .OUTSTANDING(OUTSTANDING)
+    ) requester (
+        .clk(clk),
+        .rst(rst),
+        .engine_enabled(engine_enabled),
+        .qp_enabled(qp_enabled),
+        .qp_fatal(qp_fatal),
+        .qp_waiting(qp_waiting),
+        .ack_interval(ack_interval),
+        .migreq(migreq),
+        .sweep_valid(sweep_qps),
+        .sweep_qp(sweep_qp),
+        .command_valid(requester_command_valid),
+        .command_qp(access_qp),
+        .command_sets_psn(command_sets_psn),
+        .command_sets_number(command_sets_number),
+        .command_psn(access_data[23:0]),
+        .command_number(access_data[15:0]),
+        .command_done(requester_command_done),
+        .filled_valid(filled_valid),
+        .filled_qp(filled_qp),
+        .progress_valid(progress_valid),
+        .progress_qp(ack_qp),
+        .retry_valid(retry_valid),
+        .retry_qp(ack_qp),
+        .send_load(send_load),
+        .send_qp(send_qp),
+        .send_pmtu(send_pmtu),
+        .send_pkey(send_pkey),
+        .send_ttl(send_ttl),
+        .send_traffic_class(send_traffic_class),
+        .send_dest_qpn(send_dest_qpn),
+        .send_dest_mac(send_dest_mac),
+        .send_dest_ip(send_dest_ip),
+        .send_filled(send_filled),
+        .send_done(send_done),
+        .send_oldest_psn(send_oldest_psn),
+        .send_acked_offset(send_acked_offset),
+        .wqe_load(wqe_load),
+        .wqe_number(wqe_number),
+        .wqe_good(wqe_good),
+        .wqe_identifier(wqe_identifier),
+        .wqe_local_address(wqe_local_address),
+        .wqe_length(wqe_length),
+        .wqe_opcode(wqe_opcode),
+        .wqe_remote_address(wqe_remote_address),
+        .wqe_remote_key(wqe_remote_key),
+        .wqe_immediate(wqe_immediate),
+        .rewind_valid(rewind_valid),
+        .rewind_number(rewind_number),
+        .rewind_ready(rewind_ready),
+        .consumed_valid(consumed_valid),
+        .consumed_qp(consumed_qp),
+        .started_valid(started_valid),
+        .started_qp(started_qp),
+        .started_index(started_index),
+        .started_first_psn(started_first_psn),
+        .started_last_psn(started_last_psn),
+        .started_address(started_address),
+        .started_length(started_length),
+        .started_identifier(started_identifier),
+        .started_opcode(started_opcode),
+        .flushed_valid(flushed_valid),
+        .illegal_valid(illegal_valid),
+        .timed_valid(sent_timed_valid),
+        .sent_valid(sent_valid),
+        .sent_again(sent_again),
+        .idle(requester_idle),
+        .fetch_load(fetch_load),
+        .fetch_qp(fetch_qp),
+        .fetch_current(fetch_current),
+        .ack_load(ack_load),
+        .ack_qp(ack_qp),
+        .ack_started(ack_started),
+        .ack_next_psn(ack_next_psn),
+        .timer_load(timer_load),
+        .timer_qp(timer_qp),
+        .timer_next_psn(timer_next_psn),
+        .status_load(access_load),
+        .status_qp(load_qp),
+        .status_current(status_current),
+        .status_started(status_started),
+        .status_next_psn(status_next_psn),
+        .status_ssn(status_ssn),
+        .m_cmd_valid(m_cmd_valid),
+        .m_cmd_ready(m_cmd_ready),
+        .m_cmd_opcode(m_cmd_opcode),
+        .m_cmd_solicited(m_cmd_solicited),
+        .m_cmd_migreq(m_cmd_migreq),
+        .m_cmd_ack_request(m_cmd_ack_request),
+        .m_cmd_pkey(m_cmd_pkey),
+        .m_cmd_dest_qpn(m_cmd_dest_qpn),
+        .m_cmd_psn(m_cmd_psn),
+        .m_cmd_remote_address(m_cmd_remote_address),
+        .m_cmd_remote_key(m_cmd_remote_key),
+        .m_cmd_dma_length(m_cmd_dma_length),
+        .m_cmd_immediate(m_cmd_immediate),
+        .m_cmd_local_address(m_cmd_local_address),
+        .m_cmd_payload_bytes(m_cmd_payload_bytes),
+        .m_cmd_dest_mac(m_cmd_dest_mac),
+        .m_cmd_dest_ip(m_cmd_dest_ip),
+        .m_cmd_traffic_class(m_cmd_traffic_class),
+        .m_cmd_ttl(m_cmd_ttl)
+    );
+
+    ernic_wqe_table #(
+        .NUM_QP(NUM_QP),
+        .OUTSTANDING(OUTSTANDING)
+    ) messages (
+        .clk(clk),
+        .write_valid(started_valid),
+        .write_qp(started_qp),
+        .write_index(started_index),
+        .write_first_psn(started_first_psn),
+        .write_last_psn(started_last_psn),
+        .write_address(started_address),
+        .write_length(started_length),
+        .write_identifier(started_identifier),
+        .write_opcode(started_opcode),
+        .read_load(message_load),
+        .read_qp(ack_qp),
+        .read_index(message_index),
+        .read_first_psn(message_first_psn),
+        .read_last_psn(message_last_psn),
+        .read_address(message_address),
+        .read_length(message_length),
+        .read_identifier(message_identifier),
+        .read_opcode(message_opcode)
+    );
+
+    ernic_ack_engine #(
+        .NUM_QP(NUM_QP),
+        .RING_BYTES(RING_BYTES),
+        .OUTSTANDING(OUTSTANDING),
+        .ACK_QUEUE(ACK_QUEUE)
+    ) acknowledgements (
+        .clk(clk),
+        .rst(rst),
+        .qp_enabled(qp_enabled),
+        .no_fatal(no_fatal),
+        .qp_fatal(qp_fatal),
+        .qp_waiting(qp_waiting),
+        .qp_retried(qp_retried),
+        .sweep_valid(sweep_qps),
+        .sweep_qp(sweep_qp),
+        .command_valid(ack_command_valid),
+        .command_qp(access_qp),
+        .command_sets_psn(command_sets_psn),
+        .command_sets_number(command_sets_number),
+        .command_sets_status(command_sets_status),
+        .command_psn(access_data[23:0]),
+        .command_number(access_data[15:0]),
+        .command_syndrome(access_data[22:16]),
+        .command_retries(access_data[26:24]),
+        .command_rnr_retries(access_data[30:28]),
+        .command_done(ack_command_done),
+        .s_ack_valid(s_ack_valid),
+        .s_ack_qpn(s_ack_qpn),
+        .s_ack_psn(s_ack_psn),
+        .s_ack_syndrome(s_ack_syndrome),
+        .s_ack_source_ip(s_ack_source_ip),
+        .s_ack_source_mac(s_ack_source_mac),
+        .s_ack_pkey(s_ack_pkey),
+        .illegal_valid(illegal_valid),
+        .flushed_valid(flushed_valid),
+        .started_qp(started_qp),
+        .expired_valid(expired_valid),
+        .expired_qp(expired_qp),
+        .expired_ready(expired_ready),
+        .ack_load(ack_load),
+        .ack_qp(ack_qp),
+        .ack_pmtu(ack_pmtu),
+        .ack_pkey(ack_pkey),
+        .ack_mac(ack_mac),
+        .ack_ip(ack_ip),
+        .ack_retry_limit(ack_retry_limit),
+        .ack_rnr_limit(ack_rnr_limit),
+        .ack_started(ack_started),
+        .ack_next_psn(ack_next_psn),
+        .message_load(message_load),
+        .message_index(message_index),
+        .message_first_psn(message_first_psn),
+        .message_last_psn(message_last_psn),
+        .message_address(message_address),
+        .message_length(message_length),
+        .message_identifier(message_identifier),
+        .message_opcode(message_opcode),
+        .release_valid(release_valid),
+        .release_ready(release_ready),
+        .release_address(release_address),
+        .release_bytes(release_bytes),
+        .release_complete(release_complete),
+        .m_completion_valid(completion_valid),
+        .m_completion_ready(completion_ready),
+        .m_completion_fatal(completion_fatal),
+        .m_completion_qp(completion_for),
+        .m_completion_number(completion_number),
+        .m_completion_identifier(completion_identifier),
+        .m_completion_opcode(completion_opcode),
+        .m_completion_error(completion_error),
+        .progress_valid(progress_valid),
+        .retry_valid(retry_valid),
+        .timed_valid(ack_timed_valid),
+        .wait_valid(wait_valid),
+        .wait_code(wait_code),
+        .nak_valid(nak_valid),
+        .ignored_valid(ignored_valid),
+        .lost_valid(lost_valid),
+        .timeout_valid(timeout_valid),
+        .fatal_valid(fatal_valid),
+        .fatal_code(fatal_code),
+        .idle(ack_idle),
+        .acks_pending(acks_pending),
+        .send_load(send_load),
+        .send_qp(send_qp),
+        .send_done(send_done),
+        .send_oldest_psn(send_oldest_psn),
+        .send_acked_offset(send_acked_offset),
+        .timer_load(timer_load),
+        .timer_qp(timer_qp),
+        .timer_oldest_psn(timer_oldest_psn),
+        .status_load(access_load),
+        .status_qp(load_qp),
+        .status_done(status_done),
+        .status_oldest_psn(status_oldest_psn),
+        .status_syndrome(status_syndrome),
+        .status_retries(status_retries),
+        .status_rnr_retries(status_rnr_retries)
+    );
+
+    ernic_retry_timer #(
+        .NUM_QP(NUM_QP),
+        .TICK_CLOCKS(TICK_CLOCKS)
+    ) timers (
+        .clk(clk),
+        .rst(rst),
+        .tick_width(tick_width),
+        .engine_enabled(engine_enabled),
+        .qp_enabled(qp_enabled),
+        .qp_fatal(qp_fatal),
+        .qp_waiting(qp_waiting),
+        .sent_valid(sent_timed_valid),
+        .sent_qp(started_qp),
+        .restart_valid(ack_timed_valid),
+        .restart_qp(ack_qp),
+        .wait_valid(wait_valid),
+        .wait_qp(ack_qp),
+        .wait_code(wait_code),
+        .timer_load(timer_load),
+        .timer_qp(timer_qp),
+        .timer_timeout(timer_timeout),
+        .timer_next_psn(timer_next_psn),
+        .timer_oldest_psn(timer_oldest_psn),
+        .expired_valid(expired_valid),
+        .expired_qp(expired_qp),
+        .expired_ready(expired_ready)
+    );
+
+    ernic_completion #(
+        .NUM_QP(NUM_QP)
+    ) completions (
+        .clk(clk),
+        .rst(rst),
+        .fatal_base(fatal_base),
+        .fatal_size(fatal_size),
+        .fatal_pointer(fatal_pointer),
+        .sweep_valid(sweep_qps),
+        .sweep_qp(sweep_qp),
+        .command_valid(completion_command_valid),
+        .command_qp(access_qp),
+        .command_number(command_sets_number ? access_data[15:0] : 16'd0),
+        .command_done(completion_command_done),
+        .s_completion_valid(completion_valid),
+        .s_completion_ready(completion_ready),
+        .s_completion_fatal(completion_fatal),
+        .s_completion_qp(completion_for),
+        .s_completion_number(completion_number),
+        .s_completion_identifier(completion_identifier),
+        .s_completion_opcode(completion_opcode),
+        .s_completion_error(completion_error),
+        .completion_load(completion_load),
+        .completion_qp(completion_qp),
+        .completion_base(completion_base),
+        .completion_doorbell(completion_doorbell),
+        .completion_depth(completion_depth),
+        .completion_write(completion_write),
+        .completion_interrupt(completion_interrupt),
+        .completion_depth_for_zero(completion_depth_for_zero),
+        .interrupt_valid(interrupt_valid),
+        .interrupt_qp(interrupt_qp),
+        .bus_error(completion_bus_error),
+        .status_load(access_load),
+        .status_qp(load_qp),
+        .status_head(status_head),
+        .m_axi_awaddr(m_axi_awaddr),
+        .m_axi_awlen(m_axi_awlen),
+        .m_axi_awsize(m_axi_awsize),
+        .m_axi_awburst(m_axi_awburst),
+        .m_axi_awvalid(m_axi_awvalid),
+        .m_axi_awready(m_axi_awready),
+        .m_axi_wdata(m_axi_wdata),
+        .m_axi_wstrb(m_axi_wstrb),
+        .m_axi_wlast(m_axi_wlast),
+        .m_axi_wvalid(m_axi_wvalid),
+        .m_axi_wready(m_axi_wready),
+        .m_axi_bresp(m_axi_bresp),
+        .m_axi_bvalid(m_axi_bvalid),
+        .m_axi_bready(m_axi_bready)
+    );
+
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,554 @@
+// The engine's registers in the layout of PG332 v3.1: decoding, global registers, counters, interrupts.
+//
+// An access takes three cycles: the addressed memories are read, then the value is chosen or the write done, then it is answered.
+// What belongs to a queue pair is stored elsewhere (configuration in ernic_qp_config, positions with the engines that move them);
+// here a write to such a register becomes a command to those engines, one after the other. The bus does not wait for it, but the
+// next access does.
+//
+// After reset all memories are swept to their reset values, which takes 256 cycles; accesses wait.
+
+`timescale 1ns / 1fs
+`default_nettype none
+`include "registers.vh"
+
+module ernic_registers #(
+    // Queue pairs. 2 to 255.
+    parameter NUM_QP = 4,
+    // Where the blocks of registers begin in the engine's page (PG332 v3.1). Multiples of 0x200.
+    parameter [17:0] GLOBAL_BASE = 18'h20000,
+    parameter [17:0] QP_BASE = 18'h20200,
+    // Derived; do not override.
+    parameter QP_WIDTH = $clog2(NUM_QP)
+) (
+    input  wire                clk,
+    input  wire                rst,
+
+    // Register bus.
+    input  wire                s_reg_valid,
+    input  wire                s_reg_write,
+    input  wire [17:0]         s_reg_addr,
+    input  wire [31:0]         s_reg_wdata,
+    output wire                s_reg_ready,
+    output wire                s_reg_error,
+    output reg  [31:0]         s_reg_rdata,
+    output wire                irq,
+
+    // Global configuration.
+    output reg                 engine_enabled,
+    output reg  [15:0]         udp_source_port,
+    output reg                 no_fatal,
+    output reg  [3:0]          tick_width,
+    output reg  [47:0]         local_mac,
+    output reg  [31:0]         local_ip,
+    output reg  [7:0]          ack_interval,
+    output reg                 migreq,
+    output reg  [63:3]         fatal_base,
+    output reg  [15:0]         fatal_size,
+    output reg  [NUM_QP-1:0]   qp_enabled,
+
+    // Sweep after reset.
+    output reg                 sweep_valid,
+    output reg  [7:0]          sweep_entry,
+
+    // Memories of registers: address for both, data one cycle after the load.
+    output wire                access_load,
+    output wire                access_write_qp,
+    output wire                access_write_region,
+    output wire [QP_WIDTH-1:0] load_qp,
+    output wire [7:0]          load_entry,
+    output wire [7:0]          load_offset,
+    output reg  [QP_WIDTH-1:0] access_qp,
+    output reg  [7:0]          access_entry,
+    output reg  [7:0]          access_offset,
+    output reg  [31:0]         access_data,
+    input  wire [31:0]         config_data,
+    input  wire [31:0]         region_data,
+
+    // Doorbell, and a queue pair that was just enabled.
+    output wire                doorbell_valid,
+    output wire                doorbell_plain,
+    output reg                 enabled_valid,
+
+    // Commands to the engines, one at a time in this order: requester, acknowledgements, fetch, completions. All about
+    // `access_qp`; a command that sets nothing clears, and then `clear_valid` comes once for everybody else.
+    output wire                requester_command_valid,
+    input  wire                requester_command_done,
+    output wire                ack_command_valid,
+    input  wire                ack_command_done,
+    output wire                fetch_command_valid,
+    input  wire                fetch_command_done,
+    output wire                completion_command_valid,
+    input  wire                completion_command_done,
+    output wire                clear_valid,
+    output reg                 command_sets_psn,
+    output reg                 command_sets_number,
+    output reg                 command_sets_status,
+
+    // Status of `load_qp`, one cycle after the load.
+    input  wire [15:0]         status_index,
+    input  wire [15:0]         status_posted,
+    input  wire [15:0]         status_current,
+    input  wire [15:0]         status_started,
+    input  wire [15:0]         status_done,
+    input  wire [15:0]         status_depth,
+    input  wire [15:0]         status_head,
+    input  wire                status_messages_full,
+    input  wire [23:0]         status_next_psn,
+    input  wire [23:0]         status_oldest_psn,
+    input  wire [23:0]         status_ssn,
+    input  wire [6:0]          status_syndrome,
+    input  wire [2:0]          status_retries,
+    input  wire [2:0]          status_rnr_retries,
+    input  wire                status_completions_full,
+    input  wire [NUM_QP-1:0]   qp_fatal,
+    input  wire [NUM_QP-1:0]   qp_retried,
+    input  wire [15:0]         fatal_pointer,
+
+    // Events to count and report. Queue pairs are given as index or, from the wire, as number.
+    input  wire                doorbell_taken,
+    input  wire                sent_valid,
+    input  wire                sent_again,
+    input  wire [QP_WIDTH-1:0] sent_qp,
+    input  wire                started_valid,
+    input  wire                illegal_valid,
+    input  wire                command_waits,
+    input  wire                command_taken,
+    input  wire [7:0]          command_opcode,
+    input  wire [15:0]         command_psn,
+    input  wire                frame_out,
+    input  wire                packet_in,
+    input  wire                drop_valid,
+    input  wire [4:0]          drop_cause,
+    input  wire                ack_in_valid,
+    input  wire [7:0]          ack_in_qpn,
+    input  wire [15:0]         ack_in_psn,
+    input  wire [1:0]          ack_in_type,
+    input  wire                other_valid,
+    input  wire [7:0]          other_opcode,
+    input  wire [7:0]          other_qpn,
+    input  wire                nak_valid,
+    input  wire                ignored_valid,
+    input  wire                lost_valid,
+    input  wire                timeout_valid,
+    input  wire                wait_valid,
+    input  wire                retry_valid,
+    input  wire                fatal_valid,
+    input  wire [4:0]          fatal_code,
+    input  wire [QP_WIDTH-1:0] ack_qp,
+    input  wire                interrupt_valid,
+    input  wire [QP_WIDTH-1:0] interrupt_qp,
+    input  wire                fetch_error,
+    input  wire                completion_error,
+    input  wire                requester_idle,
+    input  wire                fetch_idle,
+    input  wire                ack_idle,
+    input  wire                acks_pending
+);
+
+    // ------------------------------------------------------------------------------------------------------------ bus accesses
+
+    localparam [1:0] IDLE = 2'd0;
+    localparam [1:0] ACCESS = 2'd1;
+    localparam [1:0] ANSWER = 2'd2;
+
+    reg  [1:0]  state;
+    reg         access_is_write;
+    reg         hit_global;
+    reg         hit_qp;
+    reg         hit_region;
+    reg  [8:0]  global_offset;
+    reg  [3:0]  commands;
+    wire        take = state == IDLE && s_reg_valid && !sweep_valid && commands == 4'd0;
+
+    // Queue pairs begin at a multiple of 256.
+    wire [9:0]  page = s_reg_addr[17:8] - QP_BASE[17:8];
+    wire        qp_exists = s_reg_addr >= QP_BASE && page < NUM_QP;
+
+    assign access_load = take;
+    assign load_qp = page[QP_WIDTH-1:0];
+    assign load_entry = s_reg_addr[15:8];
+    assign load_offset = s_reg_addr[7:0];
+    assign s_reg_ready = state == ANSWER;
+    assign s_reg_error = 1'b0;
+
+    wire [19:0] qp_offset = {12'd0, access_offset};
+
+    // Queue pair 1 lacks these.
+    wire lacking = access_qp == {QP_WIDTH{1'b0}} && (
+        qp_offset == `EB_ERNIC_QP_QPADVCONF || qp_offset == `EB_ERNIC_QP_SQPSN
+        || qp_offset == `EB_ERNIC_QP_LSTRQREQ || qp_offset == `EB_ERNIC_QP_STATSSN
+        || qp_offset == `EB_ERNIC_QP_STATMSN || qp_offset == `EB_ERNIC_QP_STATRESPSN);
+    wire write = state == ACCESS && access_is_write;
+    wire write_global = write && hit_global;
+    wire write_qp = write && hit_qp && !lacking;
+
+    assign access_write_qp = write_qp;
+    assign access_write_region = write && hit_region;
+
+    always @(posedge clk) begin
+        case (state)
+            IDLE:
+                if (take) begin
+                    access_is_write <= s_reg_write;
+                    hit_global <= s_reg_addr[17:9] == GLOBAL_BASE[17:9];
+                    hit_qp <= qp_exists;
+                    hit_region <= s_reg_addr[17:16] == 2'b00;
+                    global_offset <= {s_reg_addr[8:2], 2'b00};
+                    access_qp <= load_qp;
+                    access_entry <= load_entry;
+                    access_offset <= {s_reg_addr[7:2], 2'b00};
+                    access_data <= s_reg_wdata;
+                    state <= ACCESS;
+                end
+            ACCESS: state <= ANSWER;
+            default: state <= IDLE;
+        endcase
+        if (rst) state <= IDLE;
+    end
+
+    // ------------------------------------------------------------------------------------------------------------------- sweep
+
+    always @(posedge clk) begin
+        sweep_entry <= sweep_entry + 8'd1;
+        if (sweep_entry == 8'd255) sweep_valid <= 1'b0;
+        if (rst) begin
+            sweep_valid <= 1'b1;
+            sweep_entry <= 8'd0;
+        end
+    end
+
+    // -------------------------------------------------------------------------------------- registers with effect beyond storage
+
+    reg  [NUM_QP-1:0] used;
+    reg               clears;
+    reg               override;
+
+    wire write_conf = write_qp && qp_offset == `EB_ERNIC_QP_QPCONF;
+    wire enabled_now = qp_enabled[access_qp];
+    // Positions of a disabled queue pair are software's to set.
+    wire settable = override && !enabled_now;
+    wire disable_qp = write_conf && enabled_now && !access_data[0];
+    wire set_psn = write_qp && qp_offset == `EB_ERNIC_QP_SQPSN && !used[access_qp];
+    wire set_current = write_qp && qp_offset == `EB_ERNIC_QP_STATCURSQPTR && settable;
+    wire set_head = write_qp && qp_offset == `EB_ERNIC_QP_CQHEAD && settable;
+    wire set_status = write_qp && qp_offset == `EB_ERNIC_QP_STATQP;
+
+    assign doorbell_plain = settable;
+    assign doorbell_valid = write_qp && qp_offset == `EB_ERNIC_QP_SQPI && (enabled_now || settable);
+    assign clear_valid = clears && fetch_command_valid && fetch_command_done;
+    assign requester_command_valid = commands[0];
+    assign ack_command_valid = commands[1:0] == 2'b10;
+    assign fetch_command_valid = commands[2:0] == 3'b100;
+    assign completion_command_valid = commands == 4'b1000;
+
+    always @(posedge clk) begin
+        enabled_valid <= write_conf && access_data[0] && !enabled_now;
+        if (write_conf) qp_enabled[access_qp] <= access_data[0];
+        if (doorbell_valid && !doorbell_plain) used[access_qp] <= 1'b1;
+        if (write_conf && !access_data[0]) used[access_qp] <= 1'b0;
+
+        if (requester_command_valid && requester_command_done) commands[0] <= 1'b0;
+        if (ack_command_valid && ack_command_done) commands[1] <= 1'b0;
+        if (fetch_command_valid && fetch_command_done) commands[2] <= 1'b0;
+        if (completion_command_valid && completion_command_done) commands[3] <= 1'b0;
+        if (disable_qp || set_psn || set_current || set_head || set_status) begin
+            clears <= disable_qp;
+            command_sets_psn <= set_psn;
+            command_sets_number <= set_current || set_head;
+            command_sets_status <= set_status;
+            commands <= disable_qp ? 4'b1111 : set_psn ? 4'b0011 : set_current ? 4'b0101 : set_head ? 4'b1010 : 4'b0010;
+        end
+        if (rst) begin
+            commands <= 4'd0;
+            clears <= 1'b0;
+            enabled_valid <= 1'b0;
+            qp_enabled <= {NUM_QP{1'b0}};
+            used <= {NUM_QP{1'b0}};
+        end
+    end
+
+    // -------------------------------------------------------------------------------------------------------- global registers
+
+    // All global registers that only keep what was written; those with an effect are kept a second time in flip-flops.
+    reg  [31:0] store [0:127];
+    reg  [31:0] stored;
+
+    function [31:0] writable;
+        input [19:0] offset;
+        begin
+            case (offset)
+                `EB_ERNIC_XRNICCONF: writable = `EB_ERNIC_XRNICCONF_MASK;
+                `EB_ERNIC_XRNICADCONF: writable = `EB_ERNIC_XRNICADCONF_MASK;
+                `EB_ERNIC_PAUSE_CONF: writable = `EB_ERNIC_PAUSE_CONF_MASK;
+                `EB_ERNIC_MACXADDMSB: writable = `EB_ERNIC_MACXADDMSB_MASK;
+                `EB_ERNIC_OUTERRSTSQSZ: writable = `EB_ERNIC_OUTERRSTSQSZ_MASK;
+                `EB_ERNIC_OUTERRSTSQWPTR: writable = `EB_ERNIC_OUTERRSTSQWPTR_MASK;
+                `EB_ERNIC_IPKTERRQSZ: writable = `EB_ERNIC_IPKTERRQSZ_MASK;
+                `EB_ERNIC_CON_IO_CONF: writable = `EB_ERNIC_CON_IO_CONF_MASK;
+                `EB_ERNIC_ACKREQ_INTERVAL: writable = `EB_ERNIC_ACKREQ_INTERVAL_MASK;
+                `EB_ERNIC_BTH_CONF: writable = `EB_ERNIC_BTH_CONF_MASK;
+                `EB_ERNIC_INTEN: writable = `EB_ERNIC_INTEN_MASK;
+                `EB_ERNIC_BUF_THRESHOLD_ROCE, `EB_ERNIC_MACXADDLSB, `EB_ERNIC_BUF_THRESHOLD_NON_ROCE,
+                `EB_ERNIC_IPV6XADD, `EB_ERNIC_IPV6XADD + 20'd4, `EB_ERNIC_IPV6XADD + 20'd8, `EB_ERNIC_IPV6XADD + 20'd12,
+                `EB_ERNIC_ERRBUFBA, `EB_ERNIC_ERRBUFBAMSB, `EB_ERNIC_ERRBUFSZ, `EB_ERNIC_IPV4XADD,
+                `EB_ERNIC_OPKTERRQBA, `EB_ERNIC_OPKTERRQBAMSB, `EB_ERNIC_IPKTERRQBA, `EB_ERNIC_IPKTERRQBAMSB,
+                `EB_ERNIC_DATBUFBA, `EB_ERNIC_DATBUFBAMSB, `EB_ERNIC_DATBUFSZ, `EB_ERNIC_RESPERRPKTBA,
+                `EB_ERNIC_RESPERRPKTBAMSB, `EB_ERNIC_RESPERRSZ, `EB_ERNIC_RESPERRSZMSB: writable = 32'hffffffff;
+                default: writable = 32'd0;
+            endcase
+        end
+    endfunction
+
+    function [31:0] reset_value;
+        input [19:0] offset;
+        begin
+            case (offset)
+                `EB_ERNIC_BUF_THRESHOLD_ROCE: reset_value = `EB_ERNIC_BUF_THRESHOLD_ROCE_RESET;
+                `EB_ERNIC_PAUSE_CONF: reset_value = `EB_ERNIC_PAUSE_CONF_RESET;
+                `EB_ERNIC_ACKREQ_INTERVAL: reset_value = `EB_ERNIC_ACKREQ_INTERVAL_RESET;
+                `EB_ERNIC_BTH_CONF: reset_value = `EB_ERNIC_BTH_CONF_RESET;
+                default: reset_value = 32'd0;
+            endcase
+        end
+    endfunction
+
+    wire [19:0] offset = {11'd0, global_offset};
+    wire [31:0] value = access_data & writable(offset);
+    wire [6:0]  store_word = sweep_valid ? sweep_entry[6:0] : global_offset[8:2];
+    wire [31:0] store_value = sweep_valid ? reset_value({11'd0, sweep_entry[6:0], 2'b00}) : value;
+    reg  [8:0]  enabled_interrupts;
+
+    always @(posedge clk) begin
+        if (sweep_valid || write_global) store[store_word] <= store_value;
+        if (take) stored <= store[s_reg_addr[8:2]];
+        if (write_global) begin
+            case (offset)
+                `EB_ERNIC_XRNICCONF: {udp_source_port, engine_enabled} <= {value[31:16], value[0]};
+                `EB_ERNIC_XRNICADCONF: {tick_width, no_fatal, override} <= {value[19:16], value[2], value[0]};
+                `EB_ERNIC_MACXADDLSB: local_mac[31:0] <= value;
+                `EB_ERNIC_MACXADDMSB: local_mac[47:32] <= value[15:0];
+                `EB_ERNIC_IPV4XADD: local_ip <= value;
+                `EB_ERNIC_IPKTERRQBA: fatal_base[31:3] <= value[31:3];
+                `EB_ERNIC_IPKTERRQBAMSB: fatal_base[63:32] <= value;
+                `EB_ERNIC_IPKTERRQSZ: fatal_size <= value[15:0];
+                `EB_ERNIC_ACKREQ_INTERVAL: ack_interval <= value[7:0];
+                `EB_ERNIC_BTH_CONF: migreq <= value[0];
+                `EB_ERNIC_INTEN: enabled_interrupts <= value[8:0];
+                default: ;
+            endcase
+        end
+        if (rst) begin
+            engine_enabled <= 1'b0;
+            udp_source_port <= 16'd0;
+            tick_width <= 4'd0;
+            no_fatal <= 1'b0;
+            override <= 1'b0;
+            local_mac <= 48'd0;
+            local_ip <= 32'd0;
+            fatal_base <= 61'd0;
+            fatal_size <= 16'd0;
+            ack_interval <= 8'd16;
+            migreq <= 1'b1;
+            enabled_interrupts <= 9'd0;
+        end
+    end
+
+    // -------------------------------------------------------------------------------------------------------------- interrupts
+
+    localparam [4:0] DROP_NOT_ROCE = 5'd1;
+    localparam INT_PACKET_INVALID = 0;
+    localparam INT_COMPLETION = 4;
+    localparam INT_ILLEGAL_OPCODE = 5;
+    localparam INT_FATAL = 7;
+
+    reg  [8:0]         raised;
+    reg  [NUM_QP-1:0]  completion_queues;
+    // As wide as the eight registers of 32 queue pairs each.
+    wire [255:0]       all_queues = {{(256-NUM_QP){1'b0}}, completion_queues};
+    wire [19:0]        queue_words = offset - `EB_ERNIC_CQINTSTS;
+    wire               queue_word_hit = queue_words < 20'd32;
+    // verilator lint_off UNUSEDSIGNAL
+    // Bits of queue pairs that were not built.
+    wire [255:0]       acknowledged = {224'd0, access_data} << {queue_words[4:2], 5'd0};
+    // verilator lint_on UNUSEDSIGNAL
+
+    // Frames for somebody else, or of another protocol, are dropped but not wrong.
+    wire invalid = drop_valid && drop_cause > DROP_NOT_ROCE;
+
+    assign irq = |(raised & enabled_interrupts);
+
+    always @(posedge clk) begin
+        if (write_global && offset == `EB_ERNIC_INTSTS) raised <= raised & ~access_data[8:0];
+        if (invalid) raised[INT_PACKET_INVALID] <= 1'b1;
+        if (interrupt_valid) raised[INT_COMPLETION] <= 1'b1;
+        if (illegal_valid) raised[INT_ILLEGAL_OPCODE] <= 1'b1;
+        if (fatal_valid) raised[INT_FATAL] <= 1'b1;
+        if (write_global && queue_word_hit) completion_queues <= completion_queues & ~acknowledged[NUM_QP-1:0];
+        if (interrupt_valid) completion_queues[interrupt_qp] <= 1'b1;
+        if (rst) begin
+            raised <= 9'd0;
+            completion_queues <= {NUM_QP{1'b0}};
+        end
+    end
+
+    // ---------------------------------------------------------------------------------------------------------------- counters
+
+    localparam [1:0] ACK_TYPE_ACK = 2'b00;
+    localparam [7:0] OPCODE_ACK = 8'h11;
+
+    reg [15:0]         acks_in;
+    reg [15:0]         naks_in;
+    reg [15:0]         naks_taken;
+    reg [7:0]          nak_qpn;
+    reg [15:0]         writes_out;
+    reg [15:0]         packets_in;
+    reg [15:0]         packets_dropped;
+    reg [15:0]         packets_invalid;
+    reg [15:0]         entries_started;
+    reg [31:0]         retries;
+    reg [31:0]         last_in;
+    reg [31:0]         last_out;
+    reg [QP_WIDTH-1:0] last_out_qp;
+    reg                held_back;
+    reg [31:0]         packets_again;
+    reg [31:0]         doorbells;
+    reg [31:0]         frames_out;
+    reg [31:0]         acks_ignored;
+    reg [31:0]         acks_lost;
+    reg [31:0]         timeouts;
+    reg [31:0]         waits;
+    reg [31:0]         bus_errors;
+    reg [4:0]          last_fatal_code;
+    reg [7:0]          last_fatal_qpn;
+
+    function [7:0] number_of;
+        input [QP_WIDTH-1:0] index;
+        number_of = {{(8-QP_WIDTH){1'b0}}, index} + 8'd1;
+    endfunction
+
+    always @(posedge clk) begin
+        if (ack_in_valid && ack_in_type == ACK_TYPE_ACK) acks_in <= acks_in + 16'd1;
+        if (ack_in_valid && ack_in_type != ACK_TYPE_ACK) naks_in <= naks_in + 16'd1;
+        if (ack_in_valid) last_in <= {ack_in_psn, ack_in_qpn, OPCODE_ACK};
+        else if (other_valid) last_in <= {16'd0, other_qpn, other_opcode};
+        if (nak_valid) begin
+            naks_taken <= naks_taken + 16'd1;
+            nak_qpn <= number_of(ack_qp);
+        end
+        if (sent_valid) begin
+            writes_out <= writes_out + 16'd1;
+            last_out_qp <= sent_qp;
+            if (sent_again) packets_again <= packets_again + 32'd1;
+        end
+        if (command_taken) last_out <= {command_psn, number_of(last_out_qp), command_opcode};
+        if (command_waits) held_back <= 1'b1;
+        if (packet_in) packets_in <= packets_in + 16'd1;
+        if (drop_valid) packets_dropped <= packets_dropped + 16'd1;
+        if (invalid) packets_invalid <= packets_invalid + 16'd1;
+        if (started_valid) entries_started <= entries_started + 16'd1;
+        if (retry_valid) retries <= retries + 32'd1;
+        if (doorbell_taken) doorbells <= doorbells + 32'd1;
+        if (frame_out) frames_out <= frames_out + 32'd1;
+        if (ignored_valid) acks_ignored <= acks_ignored + 32'd1;
+        if (lost_valid) acks_lost <= acks_lost + 32'd1;
+        if (timeout_valid) timeouts <= timeouts + 32'd1;
+        if (wait_valid) waits <= waits + 32'd1;
+        if (fetch_error || completion_error) bus_errors <= bus_errors + {30'd0, fetch_error} + {30'd0, completion_error};
+        if (fatal_valid) begin
+            last_fatal_code <= fatal_code;
+            last_fatal_qpn <= number_of(ack_qp);
+        end
+        if (rst) begin
+            acks_in <= 16'd0;
+            naks_in <= 16'd0;
+            naks_taken <= 16'd0;
+            nak_qpn <= 8'd0;
+            writes_out <= 16'd0;
+            packets_in <= 16'd0;
+            packets_dropped <= 16'd0;
+            packets_invalid <= 16'd0;
+            entries_started <= 16'd0;
+            retries <= 32'd0;
+            last_in <= 32'd0;
+            last_out <= 32'd0;
+            held_back <= 1'b0;
+            packets_again <= 32'd0;
+            doorbells <= 32'd0;
+            frames_out <= 32'd0;
+            acks_ignored <= 32'd0;
+            acks_lost <= 32'd0;
+            timeouts <= 32'd0;
+            waits <= 32'd0;
+            bus_errors <= 32'd0;
+            last_fatal_code <= 5'd0;
+            last_fatal_qpn <= 8'd0;
+        end
+    end
+
+    // ------------------------------------------------------------------------------------------------------------------- reads
+
+    wire [15:0] messages_in_flight = status_started - status_done;
+    wire        sq_full = status_depth != 16'd0 && status_posted - status_done == status_depth;
+    wire [31:0] statqp = {
+        1'b0, status_rnr_retries, 1'b0, status_retries, 1'b0, status_syndrome, 4'd0, qp_retried[access_qp],
+        messages_in_flight == 16'd0, status_posted == status_started, 4'd0, status_completions_full, status_messages_full,
+        sq_full, 1'b0, qp_fatal[access_qp]
+    };
+    reg  [31:0] global_value;
+    reg  [31:0] qp_value;
+
+    always @* begin
+        case (offset)
+            `EB_ERNIC_IPKTERRQWPTR: global_value = {16'd0, fatal_pointer};
+            `EB_ERNIC_RETRANSMITTED: global_value = packets_again;
+            `EB_ERNIC_DOORBELLS: global_value = doorbells;
+            `EB_ERNIC_FRAMES_OUT: global_value = frames_out;
+            `EB_ERNIC_ACKS_IGNORED: global_value = acks_ignored;
+            `EB_ERNIC_ACKS_LOST: global_value = acks_lost;
+            `EB_ERNIC_TIMEOUTS: global_value = timeouts;
+            `EB_ERNIC_RNR_WAITS: global_value = waits;
+            `EB_ERNIC_BUS_ERRORS: global_value = bus_errors;
+            `EB_ERNIC_LAST_FATAL: global_value = {16'd0, last_fatal_qpn, 3'd0, last_fatal_code};
+            `EB_ERNIC_INAMPKTCNT: global_value = {16'd0, acks_in};
+            `EB_ERNIC_OUTIOPKTCNT: global_value = {writes_out, 16'd0};
+            `EB_ERNIC_LSTINPKT: global_value = last_in;
+            `EB_ERNIC_LSTOUTPKT: global_value = last_out;
+            `EB_ERNIC_ININVDUPCNT: global_value = {16'd0, packets_invalid};
+            `EB_ERNIC_INNCKPKTSTS: global_value = {naks_taken, 8'd0, nak_qpn};
+            `EB_ERNIC_WQEPROCSTS: global_value = {19'd0, held_back, 6'd0, requester_idle && fetch_idle, 4'd0, !requester_idle};
+            `EB_ERNIC_QPMSTS: global_value = {entries_started, 14'd0, fetch_idle, 1'b0};
+            `EB_ERNIC_INALLDRPPKTCNT: global_value = {packets_dropped, packets_in};
+            `EB_ERNIC_INNAKPKTCNT: global_value = {16'd0, naks_in};
+            `EB_ERNIC_RESPHNDSTS: global_value = {14'd0, acks_pending, ack_idle, 7'd0, !ack_idle, number_of(ack_qp)};
+            `EB_ERNIC_RETRYCNTSTS: global_value = retries;
+            `EB_ERNIC_INTSTS: global_value = {23'd0, raised};
+            default: global_value = queue_word_hit ? all_queues[{queue_words[4:2], 5'd0} +: 32] : stored;
+        endcase
+        case (qp_offset)
+            `EB_ERNIC_QP_SQPI: qp_value = {16'd0, status_index};
+            `EB_ERNIC_QP_CQHEAD: qp_value = {16'd0, status_head};
+            `EB_ERNIC_QP_SQPSN: qp_value = {8'd0, status_next_psn};
+            `EB_ERNIC_QP_STATSSN: qp_value = {8'd0, status_ssn};
+            `EB_ERNIC_QP_STATQP: qp_value = statqp;
+            `EB_ERNIC_QP_STATCURSQPTR: qp_value = {16'd0, status_current & (status_depth - 16'd1)};
+            `EB_ERNIC_QP_STATRESPSN: qp_value = {8'd0, status_oldest_psn};
+            `EB_ERNIC_QP_STATWQE: qp_value = {16'd0, status_started};
+            default: qp_value = config_data;
+        endcase
+    end
+
+    always @(posedge clk) begin
+        if (state == ACCESS) begin
+            s_reg_rdata <= hit_global ? global_value : hit_qp ? (lacking ? 32'd0 : qp_value) : hit_region ? region_data : 32'd0;
+        end
+    end
+
+    generate
+        if (NUM_QP < 2 || NUM_QP > 255) begin : check_num_qp
+            initial $fatal(1, "%m: NUM_QP must be 2 to 255");
+        end
+    endgenerate
+
+endmodule
+
+`default_nettype wire
