@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from dataclasses import replace
 
 import numpy as np
@@ -88,3 +89,16 @@ def changed(packet: Packet, **bth) -> Packet:
 def noise(size: int, seed: int = 1) -> bytes:
     """``size`` reproducible octets."""
     return np.random.default_rng(seed).integers(0, 256, size, np.uint8).tobytes()
+
+
+def reference_icrc(frame: bytes) -> bytes:
+    """The ICRC bit by bit, from the definition: no zlib, no tables, no seed."""
+    covered = bytearray(b"\xff" * 8 + frame[14:-4])
+    for offset in (1, 8, 10, 11, 26, 27, 32):
+        covered[8 + offset] = 0xFF
+    register = 0xFFFFFFFF
+    for octet in covered:
+        for bit in range(8):
+            feedback = register & 1 ^ octet >> bit & 1
+            register = register >> 1 ^ (0xEDB88320 if feedback else 0)
+    return struct.pack("<I", register ^ 0xFFFFFFFF)

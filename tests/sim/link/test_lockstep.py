@@ -355,7 +355,7 @@ class Device:
 
 
 class Run:
-    """A whole run without simulator: device, lockstep, and a peer that a poll finds ready with probability ``quick``."""
+    """A run without simulator: device, lockstep, and a peer that is ready at a poll with probability ``quick``."""
 
     def __init__(
         self, faults, quick: float, count: int = 40, qp: QueuePair = CONNECTION, peer: ModelPeer | None = None
