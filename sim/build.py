@@ -1,7 +1,7 @@
 """Compile HDL once for each set of sources, parameters and options, and run cocotb test modules on the result.
 
-Builds live in ``build/hdl/<simulator>-<top>-<hash>``; the hash covers every input, so a stale build cannot be used and two
-processes may ask for the same one (a file lock makes the second wait). Each run gets a folder of its own.
+Builds live in ``build/hdl/<simulator>-<top>-<hash>``; the hash covers every input, so a stale build cannot be used and
+two processes may ask for the same one (a file lock makes the second wait). Each run gets a folder of its own.
 """
 
 from __future__ import annotations
@@ -40,7 +40,9 @@ class Design:
     waves: bool = False
     timing: bool = False
     public: tuple[str, ...] = ()
-    """Further ``module`` names whose signals cocotb must reach; the top's ports and signals always are."""
+    """What cocotb must reach below the top: a module's name for all of its signals, ``module.pattern`` for some of them."""
+    top_public: tuple[str, ...] = ("*",)
+    """Patterns of the top's ports and signals that cocotb must reach. Every public signal costs Verilator speed."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,7 @@ def _fingerprint(design: Design, simulator: str) -> str:
         design.waves,
         design.timing,
         design.public,
+        design.top_public,
         simulator,
         sys.version,
     )
@@ -99,8 +102,11 @@ def _verilator_arguments(design: Design) -> list[str]:
 def _control_file(design: Design, directory: Path) -> Path:
     directory.mkdir(parents=True, exist_ok=True)
     control = directory / "public.vlt"
+    wanted = [f"{design.top}.{pattern}" for pattern in design.top_public] + list(design.public)
     lines = ["`verilator_config"]
-    lines += [f'public_flat_rw -module "{module}" -var "*"' for module in (design.top, *design.public)]
+    for entry in wanted:
+        module, _, pattern = entry.partition(".")
+        lines.append(f'public_flat_rw -module "{module}" -var "{pattern or "*"}"')
     control.write_text("\n".join(lines) + "\n")
     return control
 

@@ -1,0 +1,38 @@
+"""Register accesses of software, over the bench's AXI4-Lite port."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiResp
+
+
+class RegisterAccessError(Exception):
+    """The design answered a register access with an error."""
+
+
+class AxilRegisters:
+    """32-bit registers by byte address; accesses take simulated time and come one after the other."""
+
+    def __init__(self, handle: Any, prefix: str = "s_axil", clock: str = "axil_clk") -> None:
+        """Take the handle of the module with the bus ``prefix`` and with ``clock``, which must be ``axil_clk`` of the bench top.
+
+        (Its handshake outputs are held for Python from one core edge to the next and sampled between the two; see the README.)
+        """
+        self._master = AxiLiteMaster(AxiLiteBus.from_prefix(handle, prefix), getattr(handle, clock))
+        for part in (self._master.write_if, self._master.read_if):
+            part.log.setLevel(logging.WARNING)
+
+    async def read(self, address: int) -> int:
+        """Return the register at ``address``. Raise :class:`RegisterAccessError` if the design refuses."""
+        response = await self._master.read(address, 4)
+        if response.resp != AxiResp.OKAY:
+            raise RegisterAccessError(f"read of {address:#07x}: {response.resp.name}")
+        return int.from_bytes(response.data, "little")
+
+    async def write(self, address: int, value: int) -> None:
+        """Set the register at ``address``. Raise :class:`RegisterAccessError` if the design refuses."""
+        response = await self._master.write(address, value.to_bytes(4, "little"))
+        if response.resp != AxiResp.OKAY:
+            raise RegisterAccessError(f"write of {value:#x} to {address:#07x}: {response.resp.name}")

@@ -1,0 +1,3 @@
+../../../../sim/bench/bench_clocks.v
+../../../../sim/bench/lane_player.f
+lane_capture.v

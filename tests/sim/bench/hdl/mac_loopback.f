@@ -1,0 +1,3 @@
+../../../../sim/bench/bench_clocks.v
+../../../../sim/bench/mac_port.f
+mac_loopback.v
