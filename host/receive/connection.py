@@ -22,7 +22,7 @@ from pyverbs.wr import SGE, RecvWR
 
 from host.exchange import PATH_MTUS
 from host.receive.device import PORT, Device
-from host.receive.events import EventDescriptor, new_event_descriptors
+from host.receive.events import new_event_descriptors, only
 
 SEND_DEPTH = 1024
 RECEIVE_DEPTH = 128
@@ -82,7 +82,7 @@ class Connection:
         try:
             with new_event_descriptors() as found:
                 self._channel = CompChannel(device.context)
-            self.event = EventDescriptor(found[0])
+            self.event = only(found, "completion channel")
             self._completions = CQ(device.context, COMPLETION_DEPTH, None, self._channel, 0)
             caps = QPCap(SEND_DEPTH, RECEIVE_DEPTH, SEND_ELEMENTS, RECEIVE_ELEMENTS, INLINE_BYTES)
             self._pair: Any = QP(
@@ -171,6 +171,14 @@ class Connection:
         """Ask the device whether the queue pair is in its error state (it sends no event for that)."""
         state: int = self._pair.query(1)[0].qp_state
         return bool(state == IBV_QPS_ERR)
+
+    def check(self) -> None:
+        """Fill in ``failure`` if the queue pair has failed without a completion.
+
+        That happens when its completion queue overflows.
+        """
+        if self.failure is None and self.in_error_state():
+            self.failure = f"queue pair 0x{self.qpn:x} is in its error state; no completion tells why"
 
     def close(self) -> None:
         """Destroy the queue pair. The sender must have stopped."""

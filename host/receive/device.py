@@ -22,7 +22,7 @@ from pyverbs.pd import PD
 from pyverbs.pyverbs_error import PyverbsError
 
 from host.exchange import PATH_MTUS
-from host.receive.events import EventDescriptor, new_event_descriptors
+from host.receive.events import new_event_descriptors, only
 from host.receive.pool import MemoryPool
 
 PORT = 1
@@ -67,7 +67,7 @@ class Device:
         try:
             with new_event_descriptors() as found:
                 self.context = Context(name=name)
-            self.asynchronous = EventDescriptor(found[0])
+            self.asynchronous = only(found, "context")
             self.domain = PD(self.context)
         except PyverbsError as error:
             raise DeviceError(f"cannot open RDMA device {name!r}: {error}") from error

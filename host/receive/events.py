@@ -47,3 +47,10 @@ class EventDescriptor:
     def waiting(self) -> bool:
         """Tell whether fetching an event would return at once."""
         return bool(self._poller.poll(0))
+
+
+def only(found: list[int], owner: str) -> EventDescriptor:
+    """Return the one descriptor that ``owner`` brought; raise ``RuntimeError`` if the kernel names them otherwise."""
+    if len(found) != 1:
+        raise RuntimeError(f"the {owner} brought {len(found)} descriptors named {_KIND}, one was expected")
+    return EventDescriptor(found[0])

@@ -154,6 +154,9 @@ class Receiver:
             elif poller.poll(left * 1000):
                 for connection in self._connections:
                     connection.acknowledge_event()
+            else:
+                for connection in self._connections:
+                    connection.check()
         return self._ready.pop(0) if self._ready else None
 
     def __iter__(self) -> Iterator[Frame]:

@@ -145,6 +145,9 @@ class Service:
             )
         if request.mac == self._device.port.mac:
             raise ExchangeError(f"mac = {request.mac}: is the receiver's own; the device would loop replies back")
+        known = _neighbour(request.ip)
+        if known not in (None, request.mac):
+            raise ExchangeError(f"mac = {request.mac}: this machine would send to {request.ip} at {known}")
         self._device.wait_active(_ACTIVE_LIMIT_SECONDS)
         self._device.take_events()  # of the time before, when the link was not up
         self._counters = self._device.counters()
@@ -173,10 +176,12 @@ class Service:
                     exchange.send(self._summary())
                     return 0
                 raise ExchangeError(f"a {message.type} message came while receiving")
-            poller.poll(_HEARTBEAT_MS)
-            self._asynchronous_events(exchange)
+            idle = not poller.poll(_HEARTBEAT_MS)
+            trouble = self._asynchronous_events(exchange)
             for connection in self._connections:
                 connection.acknowledge_event()
+                if idle or trouble:
+                    connection.check()
 
     def _take(self, exchange: Exchange, receiver: Receiver) -> None:
         while frames := receiver.poll():
@@ -207,9 +212,11 @@ class Service:
                 )
             )
 
-    def _asynchronous_events(self, exchange: Exchange) -> None:
-        for name in self._device.take_events():
+    def _asynchronous_events(self, exchange: Exchange) -> bool:
+        names = self._device.take_events()
+        for name in names:
             self._report(exchange, "device_event", f"{self._device.name}: {name}", fatal=False)
+        return bool(names)
 
     def _report(self, exchange: Exchange, cause: str, detail: str, *, fatal: bool = True) -> None:
         _log(f"{cause}: {detail}")
@@ -257,6 +264,15 @@ def _open_control(options: ServeOptions, service: Service) -> Exchange:
         _announce(options, service)
         connected, _ = listener.accept()
         return Exchange(SocketStream(connected))
+
+
+def _neighbour(ip: str) -> str | None:
+    """Return the MAC address that the kernel has for ``ip``, if it has one."""
+    for line in Path("/proc/net/arp").read_text().splitlines()[1:]:
+        address, _, _, mac, *_ = line.split()
+        if address == ip and mac != "00:00:00:00:00:00":
+            return mac
+    return None
 
 
 def _port_device(name: str) -> Path:

@@ -1,26 +1,28 @@
-"""Which peer a run gets: the one that the scenario names, or the host's rxe if it has one, else the micro-VM."""
+"""Which peer a scenario gets."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from sim.peers.host import HostPeer, check_usable
-from sim.peers.lifecycle import PeerError, PeerSettings
+from sim.peers.lifecycle import Peer, PeerError, PeerSettings
 from sim.peers.vm import VmPeer
 
 
-def choose_peer(kind: str, settings: PeerSettings) -> HostPeer | VmPeer | None:
-    """Return the peer, not yet started; None for the in-process model. Raises ``ValueError`` for an unknown kind."""
-    if kind == "model":
-        return None
-    if kind == "host" or (kind == "auto" and _host_is_usable()):
-        return HostPeer(settings)
-    if kind in ("vm", "auto"):
+def real_peer(kind: str, settings: PeerSettings, note: Callable[[str], None] = lambda _: None) -> Peer:
+    """Return the peer ``vm`` or ``host``, not started; for ``auto`` the host if it can be one, else the micro-VM.
+
+    ``note`` is told why ``auto`` passed over the host.
+    """
+    if kind == "auto":
+        try:
+            check_usable()
+            kind = "host"
+        except PeerError as error:
+            note(f"peer auto: micro-VM, because {str(error).splitlines()[0]}")
+            kind = "vm"
+    if kind == "vm":
         return VmPeer(settings)
-    raise ValueError(f"peer {kind!r}: there are auto, vm, host, model")
-
-
-def _host_is_usable() -> bool:
-    try:
-        check_usable()
-    except PeerError:
-        return False
-    return True
+    if kind == "host":
+        return HostPeer(settings)
+    raise ValueError(f"peer = {kind!r}: allowed auto, vm, host")

@@ -45,6 +45,7 @@ class _Wire:
         for poller in (self._input, self._output):
             poller.register(self._process, select.POLLIN)
         if self._has_ended(self._input.poll(0)):
+            os.close(self._process)
             raise self._lost(f"its process {address.process} has ended")
 
     def send(self, frame: bytes) -> None:
@@ -103,11 +104,16 @@ class DatagramWire(_Wire):
         self._socket.setblocking(False)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _BUFFER_BYTES)
         Path(address.local).unlink(missing_ok=True)
-        super().__init__(address, send_limit_seconds, self._socket.fileno())
+        try:
+            super().__init__(address, send_limit_seconds, self._socket.fileno())
+        except PeerLost:
+            self._socket.close()
+            raise
         try:
             self._socket.bind(address.local)
             self._socket.connect(address.remote)
         except OSError as error:
+            self.close()
             raise self._lost(f"its socket cannot be opened ({error})") from error
 
     def close(self) -> None:
@@ -142,8 +148,16 @@ class TapWire(_Wire):
     """The wire to this machine's own network stack, through a TAP device that exists already."""
 
     def __init__(self, address: WireAddress, send_limit_seconds: float) -> None:
-        self._tap = attach_tap(address.local)
-        super().__init__(address, send_limit_seconds, self._tap)
+        self._address = address
+        try:
+            self._tap = attach_tap(address.local)
+        except OSError as error:
+            raise self._lost(f"its network device {address.local} cannot be attached to ({error})") from error
+        try:
+            super().__init__(address, send_limit_seconds, self._tap)
+        except PeerLost:
+            os.close(self._tap)
+            raise
 
     def close(self) -> None:
         """Detach from the device; it stays, without carrier."""

@@ -52,9 +52,7 @@ def test_huge_pages_that_vanish_are_no_error(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_more_than_the_machine_has_is_refused():
-    with pytest.raises(
-        PoolError, match=r"1024 slots of 1073741824 bytes: 1048576 MiB wanted, \d+ MiB available"
-    ):
+    with pytest.raises(PoolError, match=r"1024 slots of 1073741824 bytes: 1048576 MiB wanted, \d+ MiB available"):
         MemoryPool(1024, 1 << 30)
 
 
