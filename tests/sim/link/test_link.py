@@ -108,6 +108,12 @@ def test_a_dropped_frame_overtakes_nothing():
     assert arrivals(subject, frames) == [(2, frames[2]), (2, frames[0])]
 
 
+def test_nothing_comes_after_a_drop():
+    subject = link(Fault("drop", psn=0), Fault("duplicate", psn=0), Fault("stall", psn=0))
+    assert arrivals(subject, [frame(0), frame(1)]) == [(1, frame(1))]
+    assert [injection.action for injection in subject.injections] == ["drop"]
+
+
 def test_a_delayed_frame_is_overtaken():
     subject = link(Fault("delay", psn=0, delay_ns=250))
     (first, second, third) = arrivals(subject, [frame(0), frame(1), frame(2)])

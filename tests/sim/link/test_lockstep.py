@@ -247,6 +247,16 @@ def test_a_peer_that_missed_a_request_is_followed():
     assert kinds(subject) == ["unseen"]
 
 
+def test_what_a_reply_proves_is_forgotten():
+    subject = lockstep()
+    for psn, frame in enumerate(write_frames(noise(6 * 4096), BASE, 1, 0, ack_every=2)):
+        subject.sent(frame, psn)
+    (history,) = subject._history.values()
+    assert len(history) == 6
+    subject.matched(answer(2), 9)
+    assert [entry.packet.bth.psn for entry in history] == [3, 4, 5]
+
+
 def test_queue_pairs_may_answer_in_any_order():
     other = replace(CONNECTION, peer_qpn=0x21, device_qpn=0x22)
     orders = []

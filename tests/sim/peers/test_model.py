@@ -73,6 +73,14 @@ def test_replies_are_formed_as_rxe_forms_them():
     assert frame[43] == 0  # neither SE nor MigReq
 
 
+@pytest.mark.parametrize(("one", "other"), [(17, 18), (0x123456, 0xABCDEF), (0xFFFFFF, 0xFFFFFF), (0x100000, 1)])
+def test_the_source_port_folds_the_product_of_the_queue_pairs(one, other):
+    bits = f"{one * other:060b}"
+    label = int(bits[:20], 2) ^ int(bits[20:40], 2) ^ int(bits[40:], 2)
+    qp = replace(CONNECTION, peer_qpn=one, device_qpn=other)
+    assert qp.reply_source_port == 0xC000 + (label % 2**14 ^ label // 2**14)
+
+
 def test_an_immediate_completes_with_the_length_of_the_message():
     tb = TB()
     data = noise(2 * 4096)
