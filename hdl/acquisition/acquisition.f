@@ -1,0 +1,10 @@
+../lib/cdc_sync.v
+../lib/cdc_fifo.v
+../lib/crc32c.v
+acquisition_clock.v
+acquisition_delay.v
+acquisition_trigger.v
+acquisition_window.v
+acquisition_registers.v
+acquisition_packer.v
+acquisition.v

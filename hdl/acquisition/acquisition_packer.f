@@ -1,0 +1,2 @@
+../lib/crc32c.v
+acquisition_packer.v
