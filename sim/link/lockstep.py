@@ -17,7 +17,7 @@ The caller's part, for a simulation at time *now*:
 from __future__ import annotations
 
 import heapq
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -26,6 +26,7 @@ from sim.link.checker import ProtocolChecker
 from sim.link.link import Action, Delivery, Direction, Link
 from sim.link.responder import Outcome, QueueState, Reply, read_reply
 from sim.link.roce import (
+    BTH_END,
     SYNDROME_NAK_SEQUENCE,
     SYNDROME_RNR,
     Packet,
@@ -37,6 +38,7 @@ from sim.link.roce import (
     summary,
 )
 
+_KINDS = {0: "ack", 1: "rnr", 3: "nak"}  # by the top bits of the syndrome
 KEPT_DISCREPANCIES = 1000
 REMEMBERED_REQUESTS = 4096
 """Requests of a queue pair, since its last reply, that can be judged anew after a surprise."""
@@ -138,6 +140,8 @@ class Lockstep:
         self.discrepancy_count = 0
         self.other_frames = 0
         """Frames of the peer that are not RoCEv2 (ARP, IPv6, ...): counted, not delivered."""
+        self.replies: Counter[str] = Counter()
+        """Real replies by kind (``ack``, ``nak``, ``rnr``), counted in order of their departure from the peer."""
         self._tap = tap
         self._travelling: list[_Travelling] = []
         self._numbered = 0
@@ -317,6 +321,7 @@ class Lockstep:
             expectation = self._expected.popleft()
             if expectation.frame is None:
                 continue
+            self.replies[_KINDS.get(expectation.frame[BTH_END] >> 5, "other")] += 1
             before = self.link.injected_count(Direction.RX)
             carried = self.link.carry(expectation.frame, expectation.departure_fs, Direction.RX)
             deliveries += carried

@@ -20,7 +20,7 @@ FRAMES = write_frames(noise(400 * 4096), 0x1000, 0x15B, 0, ack_every=16)
 STEP = 334 * FS_PER_NS
 BUDGET_US = 100.0
 LOADED = 3.0
-"""Busy neighbours on the same cores and caches cost this much more at most; a regression worth a red test costs more."""
+"""Busy neighbours on the same cores and caches may cost this much more."""
 ROUNDS = 7
 
 

@@ -244,6 +244,7 @@ def test_a_peer_that_missed_a_request_is_followed():
         [Delivery(101 + ROUND, answer(2))],
         [Delivery(102 + ROUND, answer(3))],
     ]
+    assert subject.replies == {"ack": 3, "nak": 1}
     assert kinds(subject) == ["unseen"]
 
 
