@@ -80,7 +80,7 @@ class _VpiBody(_Body):
         self._supplied_signal = body.supplied
         self._played = body.played
         self._stop = body.stop
-        self._supplied = 0
+        self._supplied = int(body.supplied.value)
 
     def supply(self, data: NDArray[np.uint32], flags: NDArray[np.uint16], side: NDArray[np.uint8]) -> bool:
         if (self._supplied - int(self._played.value)) & 0xFFFFFFFF >= 2:
@@ -118,14 +118,14 @@ class LanePlayer:
     """
 
     def __init__(self, handle: Any, player: int = 0) -> None:
-        """Take the handle of a ``lane_player`` instance; ``player`` is its parameter PLAYER."""
+        """Take the handle of a ``lane_player`` instance that is silent; ``player`` is its parameter PLAYER."""
         self.lanes = int(handle.LANES.value)
         self.chunk_beats = int(handle.CHUNK_BEATS.value)
         self._started = handle.started
         self._start = ValueChange(handle.started)
         self._sync_n = handle.start_sync_n
         self._underrun = handle.underrun
-        self._supplied = 0
+        self._supplied = int(self._started.value)
         self._beats = 0
         program = library("eb_lane_supply")
         self._body: _Body = _VpiBody(handle.body, self.chunk_beats) if program is None else _DpiBody(program, player)

@@ -33,7 +33,7 @@ class ProcessorMemory:
         self._written = handle.written
         self._events_signal = handle.events
         self._events = ValueChange(handle.events)
-        self._seen = 0
+        self._seen = int(handle.events.value)
         program = library("eb_memory_buffer")
         self._words: WordArray | None = None
         if program is None:

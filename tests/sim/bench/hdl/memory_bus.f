@@ -1,0 +1,2 @@
+../../../../sim/bench/axi_memory.f
+memory_bus.v
