@@ -67,7 +67,9 @@ module axi_memory #(
     reg [31:0] events;
     reg [7:0]  errors;
     // Address of the last write burst.
+    /* verilator lint_off UNUSEDSIGNAL */ // read by Python
     reg [63:0] written;
+    /* verilator lint_on UNUSEDSIGNAL */
 
     reg        news;
     reg [31:0] now;
@@ -76,15 +78,15 @@ module axi_memory #(
 
     // Response to a burst. The last octet decides on the 4 KiB boundary.
     function [1:0] verdict(input [63:0] addr, input [7:0] len, input [2:0] size, input [1:0] burst);
-        verdict = addr < BASE || addr - BASE >= BYTES ? DECERR : (bad_burst(len, size, burst) || crossing(addr, len, size)) ? SLVERR : OKAY;
+        verdict = addr < BASE || addr - BASE >= BYTES ? DECERR : (bad_burst(len, size, burst) || crossing(addr[11:0], len, size)) ? SLVERR : OKAY;
     endfunction
 
     function bad_burst(input [7:0] len, input [2:0] size, input [1:0] burst);
         bad_burst = size == 3'd7 || (burst != 2'b01 && len != 8'd0);
     endfunction
 
-    function crossing(input [63:0] addr, input [7:0] len, input [2:0] size);
-        crossing = {4'd0, addr[11:0] & ~((12'd1 << size) - 12'd1)} + (({8'd0, len} + 16'd1) << size) > 16'd4096;
+    function crossing(input [11:0] addr, input [7:0] len, input [2:0] size);
+        crossing = {4'd0, addr & ~((12'd1 << size) - 12'd1)} + (({8'd0, len} + 16'd1) << size) > 16'd4096;
     endfunction
 
     function [63:0] following(input [63:0] addr, input [2:0] size);
@@ -181,12 +183,12 @@ module axi_memory #(
         fault[ERROR_UNKNOWN] = unknown != 3'd0;
         if (s_axi_arvalid && s_axi_arready) begin
             fault[ERROR_BURST] = bad_burst(s_axi_arlen, s_axi_arsize, s_axi_arburst);
-            fault[ERROR_BOUNDARY] = crossing(s_axi_araddr, s_axi_arlen, s_axi_arsize);
+            fault[ERROR_BOUNDARY] = crossing(s_axi_araddr[11:0], s_axi_arlen, s_axi_arsize);
             fault[ERROR_ADDRESS] = verdict(s_axi_araddr, 8'd0, 3'd0, 2'b01) == DECERR;
         end
         if (s_axi_awvalid && s_axi_awready) begin
             fault[ERROR_BURST] = fault[ERROR_BURST] || bad_burst(s_axi_awlen, s_axi_awsize, s_axi_awburst);
-            fault[ERROR_BOUNDARY] = fault[ERROR_BOUNDARY] || crossing(s_axi_awaddr, s_axi_awlen, s_axi_awsize);
+            fault[ERROR_BOUNDARY] = fault[ERROR_BOUNDARY] || crossing(s_axi_awaddr[11:0], s_axi_awlen, s_axi_awsize);
             fault[ERROR_ADDRESS] = fault[ERROR_ADDRESS] || verdict(s_axi_awaddr, 8'd0, 3'd0, 2'b01) == DECERR;
         end
         fault[ERROR_LAST] = write_beat && s_axi_wlast != (write_len == 8'd0);
@@ -301,6 +303,9 @@ module axi_memory #(
     generate
         if ((BYTES & (BYTES - 1)) != 0 || BYTES < 4096 || BASE % BYTES != 0) begin : check_size
             initial $fatal(1, "%m: BYTES must be a power of two of at least 4096, BASE a multiple of it");
+        end
+        if (MEMORY < 0 || MEMORY > 3) begin : check_memory
+            initial $fatal(1, "%m: MEMORY must be 0 to 3");
         end
         if (READ_LATENCY < 2 || WRITE_LATENCY < 2) begin : check_latency
             initial $fatal(1, "%m: READ_LATENCY and WRITE_LATENCY must be at least 2");

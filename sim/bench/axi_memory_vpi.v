@@ -31,7 +31,9 @@ module axi_memory_vpi #(
     always @(posedge clk) begin
         if (read_enable) read_data <= words[read_word];
         if (write_enable) begin
+            /* verilator lint_off BLKSEQ */ // a value of this process only
             for (i = 0; i < 64; i = i + 1) mask[8*i +: 8] = {8{write_strobes[i]}};
+            /* verilator lint_on BLKSEQ */
             words[write_word] <= (words[write_word] & ~mask) | (write_data & mask);
         end
     end

@@ -7,6 +7,8 @@ from typing import Any
 from cocotb.simtime import get_sim_time
 from cocotb.triggers import Timer
 
+from sim.bench.vpi import number
+
 FEMTOSECONDS = 10**15
 
 
@@ -20,12 +22,18 @@ class Clocks:
     def __init__(self, handle: Any) -> None:
         """Take the handle of the ``bench_clocks`` instance."""
         self._link_half = handle.link_half_fs
+        self._link_half_fs = number(handle.link_half_fs, int(handle.LINK_HALF_FS.value))
         self.core_half_fs = int(handle.CORE_HALF_FS.value)
 
     @property
     def core_period_s(self) -> float:
         """Seconds of one core cycle."""
         return 2 * self.core_half_fs / FEMTOSECONDS
+
+    @property
+    def link_hertz(self) -> float:
+        """Frequency of the link clock, as last set."""
+        return FEMTOSECONDS / 2 / self._link_half_fs
 
     @property
     def now(self) -> int:
@@ -61,4 +69,5 @@ class Clocks:
         """Change the link clock from its next edge on; the half period is rounded to 1 fs. Raise ``ValueError`` unless positive."""
         if hertz <= 0:
             raise ValueError(f"link clock of {hertz} Hz")
-        self._link_half.value = round(FEMTOSECONDS / 2 / hertz)
+        self._link_half_fs = round(FEMTOSECONDS / 2 / hertz)
+        self._link_half.value = self._link_half_fs

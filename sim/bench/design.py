@@ -24,6 +24,7 @@ class Body(StrEnum):
 PUBLIC = (
     "bench_clocks.link_half_fs",
     "bench_clocks.CORE_HALF_FS",
+    "bench_clocks.LINK_HALF_FS",
     "mac_port.rate",
     "mac_port.events",
     "mac_port.errors",

@@ -13,7 +13,8 @@ class Interrupt:
     def __init__(self, handle: Any) -> None:
         """Take the handle of the line."""
         self._handle = handle
-        self._rising = RisingEdge(handle)
+        self.rising_edge = RisingEdge(handle)
+        """The trigger of the next rising edge, to be awaited together with others."""
 
     @property
     def raised(self) -> bool:
@@ -22,9 +23,9 @@ class Interrupt:
 
     async def rising(self) -> None:
         """Wait for the next rising edge."""
-        await self._rising
+        await self.rising_edge
 
     async def wait(self) -> None:
         """Return when the line is high: at once, or with its next rising edge."""
         if not self.raised:
-            await self._rising
+            await self.rising_edge

@@ -103,7 +103,7 @@ void eb_lane_open(int player, int lanes, int links) {
     p.all_links = links == 32 ? ~0u : (1u << links) - 1u;
 }
 
-// The next beat. Returns bit 0: first of a chunk; bit 1: no chunk was there; bits 2 to 4: sysref, trigger, laser.
+// The next beat. Returns bit 0: first of a chunk; bit 1: no chunk was there; bits 2 to 4: sysref, trigger, laser; bit 5: a beat.
 int eb_lane_beat(int player, int sync_n, svBitVecVal *data, svBitVecVal *charisk, svBitVecVal *notintable,
                  svBitVecVal *disperr) {
     Player &p = players[player];
@@ -125,7 +125,7 @@ int eb_lane_beat(int player, int sync_n, svBitVecVal *data, svBitVecVal *charisk
     put(charisk, chunk->flags[0].data() + p.position * words, words);
     put(notintable, chunk->flags[1].data() + p.position * words, words);
     put(disperr, chunk->flags[2].data() + p.position * words, words);
-    const int status = (start ? 1 : 0) | (chunk->side[p.position] & 7) << 2;
+    const int status = (start ? 1 : 0) | (chunk->side[p.position] & 7) << 2 | 32;
     if (++p.position == chunk->beats) {
         p.position = 0;
         ++p.played;

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sim.bench.dpi import library
 from sim.bench.errors import BenchError
-from sim.bench.vpi import WordArray
+from sim.bench.vpi import WordArray, number
 
 SHORTEST_CHUNK = 4
 """Beats: less, and the chunk has ended before the request for the next one is seen."""
@@ -80,7 +80,7 @@ class _VpiBody(_Body):
         self._supplied_signal = body.supplied
         self._played = body.played
         self._stop = body.stop
-        self._supplied = int(body.supplied.value)
+        self._supplied = number(body.supplied)
 
     def supply(self, data: NDArray[np.uint32], flags: NDArray[np.uint16], side: NDArray[np.uint8]) -> bool:
         if (self._supplied - int(self._played.value)) & 0xFFFFFFFF >= 2:
@@ -125,7 +125,7 @@ class LanePlayer:
         self._start = ValueChange(handle.started)
         self._sync_n = handle.start_sync_n
         self._underrun = handle.underrun
-        self._supplied = int(self._started.value)
+        self._supplied = number(self._started)
         self._beats = 0
         program = library("eb_lane_supply")
         self._body: _Body = _VpiBody(handle.body, self.chunk_beats) if program is None else _DpiBody(program, player)

@@ -26,16 +26,21 @@ module lane_player #(
     output wire [LANES*4-1:0]  lane_disperr,
     output wire                sysref,
     output wire                trigger,
-    output wire                laser
+    output wire                laser,
+    // Number of the beat on the lanes, counted from the first that was ever played.
+    output reg  [63:0]         beat
 );
 
-    // The lanes carry the first beat of a chunk; they carry nothing because a chunk has not been supplied.
+    // The lanes carry a beat; the first beat of a chunk; nothing, because a chunk has not been supplied.
+    wire playing;
     wire chunk_start;
     wire missing;
 
     // Read by Python. `started` changes a cycle after `start_sync_n`: all else is settled then.
     reg [31:0]      started;
+    /* verilator lint_off UNUSEDSIGNAL */ // read by Python
     reg [LINKS-1:0] start_sync_n;
+    /* verilator lint_on UNUSEDSIGNAL */
     reg             underrun;
 
     reg             news;
@@ -45,9 +50,11 @@ module lane_player #(
         start_sync_n = {LINKS{1'b0}};
         underrun = 1'b0;
         news = 1'b0;
+        beat = 64'd0;
     end
 
     always @(posedge link_clk) begin
+        if (playing) beat <= beat + 64'd1;
         news <= chunk_start;
         if (chunk_start) start_sync_n <= sync_n;
         if (news) started <= started + 32'd1;
@@ -71,6 +78,7 @@ module lane_player #(
 `ifdef EB_DPI
         .sync_n(sync_n),
 `endif
+        .playing(playing),
         .chunk_start(chunk_start),
         .missing(missing),
         .lane_data(lane_data),

@@ -15,6 +15,7 @@ module lane_player_dpi #(
 ) (
     input  wire                link_clk,
     input  wire [LINKS-1:0]    sync_n,
+    output reg                 playing,
     output reg                 chunk_start,
     output reg                 missing,
     output reg  [LANES*32-1:0] lane_data,
@@ -42,6 +43,7 @@ module lane_player_dpi #(
     localparam SYSREF = 2;
     localparam TRIGGER = 3;
     localparam LASER = 4;
+    localparam PLAYING = 5;
 
     int                  status;
     bit   [LANES*32-1:0] data;
@@ -51,6 +53,7 @@ module lane_player_dpi #(
 
     initial begin
         eb_lane_open(PLAYER, LANES, LINKS);
+        playing = 1'b0;
         chunk_start = 1'b0;
         missing = 1'b0;
         lane_data = {LANES * 32{1'b0}};
@@ -63,7 +66,10 @@ module lane_player_dpi #(
     end
 
     always @(posedge link_clk) begin
+        /* verilator lint_off BLKSEQ */ // a value of this process only
         status = eb_lane_beat(PLAYER, {{(32 - LINKS) {1'b0}}, sync_n}, data, charisk, notintable, disperr);
+        /* verilator lint_on BLKSEQ */
+        playing <= status[PLAYING];
         chunk_start <= status[START];
         missing <= status[MISSING];
         sysref <= status[SYSREF];

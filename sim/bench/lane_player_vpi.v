@@ -15,6 +15,7 @@ module lane_player_vpi #(
     parameter LANES = 32
 ) (
     input  wire                link_clk,
+    output reg                 playing,
     output reg                 chunk_start,
     output reg                 missing,
     output reg  [LANES*32-1:0] lane_data,
@@ -27,8 +28,10 @@ module lane_player_vpi #(
 );
 
     // Written by Python.
+    /* verilator lint_off UNDRIVEN */ // Python is the other side of it
     reg [LANES*44+2:0] words [0:2*CHUNK_BEATS-1];
     reg [31:0]         beats [0:1];
+    /* verilator lint_on UNDRIVEN */
     reg [31:0]         supplied;
     // No chunk follows what has been supplied: fall silent then.
     reg                stop;
@@ -43,6 +46,7 @@ module lane_player_vpi #(
         stop = 1'b1;
         played = 32'd0;
         position = 32'd0;
+        playing = 1'b0;
         chunk_start = 1'b0;
         missing = 1'b0;
         lane_data = {LANES * 32{1'b0}};
@@ -55,6 +59,7 @@ module lane_player_vpi #(
     end
 
     always @(posedge link_clk) begin
+        playing <= ready;
         chunk_start <= ready && position == 32'd0;
         missing <= !ready && !stop;
         if (ready) begin

@@ -14,7 +14,7 @@ from cocotb.triggers import ValueChange
 from sim.bench.clocks import Clocks
 from sim.bench.dpi import library
 from sim.bench.errors import BenchError, flagged
-from sim.bench.vpi import WordArray
+from sim.bench.vpi import WordArray, number
 
 LONGEST_FRAME = 8192
 """Octets of the longest frame, without preamble and FCS."""
@@ -97,15 +97,15 @@ class _VpiStore(_Store):
         self._tx_records = WordArray(body.tx_records)
         self._tx_count = body.tx_count
         self._tx_taken_signal = body.tx_taken
-        self._tx_taken = int(body.tx_taken.value)
+        self._tx_taken = number(body.tx_taken)
         self._rx_words = WordArray(body.rx_words)
         self._rx_orders = WordArray(body.rx_orders)
         self._rx_queued_signal = body.rx_queued
         self._rx_started = body.rx_started
         self._rx_played = body.rx_played
-        self._queued = int(body.rx_queued.value)
+        self._queued = number(body.rx_queued)
         # In the hardware's queue and perhaps not played yet: (earliest cycle, order word), in order of playing.
-        unplayed = self._queued - int(body.rx_played.value) & 0xFFFFFFFF
+        unplayed = self._queued - number(body.rx_played) & 0xFFFFFFFF
         words = [self._rx_orders[(self._queued - i) % self._slots] for i in range(unplayed, 0, -1)]
         self._orders = [(word & (1 << 64) - 1, word) for word in words]
         self._free = list({*range(self._slots)} - {word >> 80 & 0xFFFF for word in words})

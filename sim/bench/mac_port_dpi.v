@@ -58,13 +58,17 @@ module mac_port_dpi #(
     always @(posedge clk) begin
         too_long <= 1'b0;
         if (beat) begin
+            /* verilator lint_off BLKSEQ */ // a value of this process only
             accepted = eb_mac_collect(
                 PORT, {31'd0, beat_first}, {31'd0, beat_last}, {25'd0, beat_octets}, cycle, beat_data
             );
+            /* verilator lint_on BLKSEQ */
             too_long <= accepted == 0;
         end
         // What is driven at this edge, the design samples at the next.
+        /* verilator lint_off BLKSEQ */ // a value of this process only
         due = eb_mac_due(PORT, cycle + 64'd1);
+        /* verilator lint_on BLKSEQ */
         m_axis_tvalid <= due[BEAT];
         m_axis_tlast <= due[LAST];
         m_axis_tuser <= due[BAD];

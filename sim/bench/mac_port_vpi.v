@@ -38,9 +38,11 @@ module mac_port_vpi #(
     localparam WORD_BITS = $clog2(WORDS);
 
     // Collected frames. The port's `events` changes a cycle after `tx_count`, so that all is settled when Python wakes.
+    /* verilator lint_off UNUSEDSIGNAL */ // Python is the other side of it
     reg [511:0] tx_words [0:SLOTS*WORDS-1];
     // last cycle, first cycle, octets
     reg [143:0] tx_records [0:SLOTS-1];
+    /* verilator lint_on UNUSEDSIGNAL */
     reg [31:0]  tx_count;
     // Written by Python: frames taken over.
     reg [31:0]  tx_taken;
@@ -83,15 +85,19 @@ module mac_port_vpi #(
     end
 
     // Frames to replay, written by Python.
+    /* verilator lint_off UNDRIVEN */ // Python is the other side of it
     reg [511:0] rx_words [0:SLOTS*WORDS-1];
     // bad FCS, slot, octets, earliest cycle
     reg [96:0]  rx_orders [0:SLOTS-1];
+    /* verilator lint_on UNDRIVEN */
     reg [31:0]  rx_queued;
     // Read by Python.
     reg [31:0]  rx_started;
     reg [31:0]  rx_played;
 
+    /* verilator lint_off UNUSEDSIGNAL */ // a slot number has room to spare
     wire [96:0]          rx_order = rx_orders[rx_started[SLOT_BITS-1:0]];
+    /* verilator lint_on UNUSEDSIGNAL */
     wire                 rx_due = rx_started != rx_queued && rx_order[63:0] <= cycle + 64'd1;
     // The frame being played.
     reg                  rx_playing;
@@ -116,6 +122,7 @@ module mac_port_vpi #(
         m_axis_tvalid <= 1'b0;
         m_axis_tlast <= 1'b0;
         m_axis_tuser <= 1'b0;
+        /* verilator lint_off BLKSEQ */ // variables of this process only
         if (!rx_playing && rx_due) begin
             rx_playing = 1'b1;
             {rx_bad, rx_slot, rx_octets} = {rx_order[96], rx_order[80 +: SLOT_BITS], rx_order[79:64]};
@@ -135,6 +142,7 @@ module mac_port_vpi #(
             rx_octets = rx_octets - 16'd64;
             rx_word = rx_word + 1'b1;
         end
+        /* verilator lint_on BLKSEQ */
     end
 
     generate

@@ -9,7 +9,7 @@ from cocotb.triggers import ValueChange
 
 from sim.bench.dpi import library
 from sim.bench.errors import BenchError, flagged
-from sim.bench.vpi import WordArray
+from sim.bench.vpi import WordArray, number
 
 _WORD = 64
 _ERRORS = (
@@ -33,7 +33,7 @@ class ProcessorMemory:
         self._written = handle.written
         self._events_signal = handle.events
         self._events = ValueChange(handle.events)
-        self._seen = int(handle.events.value)
+        self._seen = number(handle.events)
         program = library("eb_memory_buffer")
         self._words: WordArray | None = None
         if program is None:

@@ -11,6 +11,12 @@ from typing import Any
 from cocotb.handle import Immediate
 
 
+def number(handle: Any, before_start: int = 0) -> int:
+    """Value of a signal; ``before_start`` where it is undefined, as before a simulator has run the initial blocks."""
+    value = handle.value
+    return int(value) if value.is_resolvable else before_start
+
+
 class WordArray:
     """An unpacked array of packed words, ``reg [w-1:0] name [0:n-1]``; element handles are looked up once."""
 

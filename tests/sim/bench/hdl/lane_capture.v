@@ -22,6 +22,7 @@ module lane_capture #(
     wire                sysref;
     wire                trigger;
     wire                laser;
+    wire [63:0]         beat;
 
     bench_clocks clocks (
         .clk(clk),
@@ -42,7 +43,8 @@ module lane_capture #(
         .lane_disperr(lane_disperr),
         .sysref(sysref),
         .trigger(trigger),
-        .laser(laser)
+        .laser(laser),
+        .beat(beat)
     );
 
     integer        file;

@@ -1,0 +1,7 @@
+bench_clocks.v
+mac_port.f
+lane_player.f
+axi_memory.f
+probe.v
+../../hdl/frontend.f
+bench_top.v
