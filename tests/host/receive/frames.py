@@ -34,6 +34,7 @@ class Arrivals:
         self._waiting: list[Arrival] = []
         self.failure: str | None = None
         self.reposted = 0
+        self.polls = 0
 
     def write(self, slot: int, sequence: int, memory: np.ndarray) -> None:
         """Do what the device does: put bytes into memory, complete."""
@@ -41,6 +42,7 @@ class Arrivals:
         self._waiting.append(Arrival(immediate(slot, sequence), SHAPE.frame_bytes))
 
     def poll(self) -> list[Arrival]:
+        self.polls += 1
         waiting, self._waiting = self._waiting, []
         return waiting
 

@@ -143,10 +143,10 @@ def test_waiting_leaves_the_interpreter_to_others(parts):
 
     worker = threading.Thread(target=work)
     worker.start()
-    spent = time.thread_time()
+    polls = arrivals.polls
     received = receiver.receive(10.0)
     assert received is not None and received.sequence == 1
-    assert time.thread_time() - spent < 0.1
+    assert arrivals.polls - polls < 50
     worker.join()
     assert counted > 1000
     assert receiver.receive(0.05) is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import subprocess
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -44,6 +45,16 @@ def test_one_datagram_is_one_frame_both_ways(tmp_path: Path, card: socket.socket
         assert wire.receive(0.2) is None
         assert 0.19 < time.monotonic() - started < 2.0
     assert not (tmp_path / "wire").exists()
+
+
+def test_a_frame_that_comes_while_waiting_ends_the_wait(tmp_path: Path, card: socket.socket):
+    with open_wire(address(tmp_path, os.getpid())) as wire:
+        sender = threading.Timer(0.2, card.sendto, (b"late", str(tmp_path / "wire")))
+        sender.start()
+        started = time.monotonic()
+        assert wire.receive(20.0) == b"late"
+        assert time.monotonic() - started < 10.0
+        sender.join()
 
 
 def test_nobody_reads(tmp_path: Path, card: socket.socket):
