@@ -57,7 +57,7 @@ def draw_raw(axes: Axes, samples: NDArray[np.int16], sample_rate_hz: float) -> A
     limit = max(1.0, float(np.percentile(np.abs(shown), 99.0)))
     artist = axes.imshow(
         shown,
-        cmap="RdBu_r",
+        cmap="gray",
         vmin=-limit,
         vmax=limit,
         extent=(-0.5, channels - 0.5, usable / sample_rate_hz * 1e6, 0.0),

@@ -40,7 +40,7 @@ def default_probe(channels: int) -> Probe:
 
 
 def tissue(width_m: float, depth_m: float, seed: int) -> Scatterers:
-    """Return speckle with two cysts (no echo), an inclusion (+12 dB), and wires in a column and a row."""
+    """Return speckle with two cysts (no echo), an inclusion (+10 dB), and wires in a column and a row."""
     random = np.random.default_rng((seed, 1))
     margin = 0.05 * width_m
     count = int(np.clip(SPECKLE_PER_MM2 * (width_m + 2 * margin) * depth_m * 1e6, 200, 40_000))
@@ -48,12 +48,12 @@ def tissue(width_m: float, depth_m: float, seed: int) -> Scatterers:
     z = random.uniform(0.03 * depth_m, 1.02 * depth_m, count)
     amplitude = random.normal(0.0, 1.0, count)
     size = min(width_m, depth_m)
-    for cx, cz, radius, gain in ((-0.24, 0.42, 0.12, 0.0), (-0.24, 0.80, 0.07, 0.0), (0.24, 0.60, 0.13, 4.0)):
+    for cx, cz, radius, gain in ((-0.24, 0.42, 0.12, 0.0), (-0.24, 0.80, 0.07, 0.0), (0.24, 0.60, 0.13, 3.2)):
         inside = np.hypot(x - cx * width_m, z - cz * depth_m) < radius * size
         amplitude[inside] *= gain
     wire_z = np.concatenate([np.arange(0.1, 0.96, 0.1), np.full(7, 0.25)]) * depth_m
     wire_x = np.concatenate([np.zeros(9), np.array([-0.42, -0.3, -0.18, 0.12, 0.24, 0.36, 0.44])]) * width_m
-    wires = np.full(wire_x.size, 25.0)
+    wires = np.full(wire_x.size, 45.0)
     parts = ((x, wire_x), (z, wire_z), (amplitude, wires))
     return Scatterers(*(np.concatenate(pair).astype(np.float32) for pair in parts))
 

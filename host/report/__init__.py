@@ -1,0 +1,41 @@
+"""A run's figures, verdict and report: JSON for machines, a page for people, a table for the terminal."""
+
+from host.report.model import (
+    Configuration,
+    Expectation,
+    Fault,
+    Frames,
+    Host,
+    Packet,
+    Peer,
+    Report,
+    RunFigures,
+    Simulated,
+    Spread,
+    Wall,
+    WallSplit,
+)
+from host.report.page import Pictures
+from host.report.summary import print_summary
+from host.report.verdict import judge
+from host.report.write import write_report
+
+__all__ = [
+    "Configuration",
+    "Expectation",
+    "Fault",
+    "Frames",
+    "Host",
+    "Packet",
+    "Peer",
+    "Pictures",
+    "Report",
+    "RunFigures",
+    "Simulated",
+    "Spread",
+    "Wall",
+    "WallSplit",
+    "judge",
+    "print_summary",
+    "write_report",
+]

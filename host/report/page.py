@@ -1,0 +1,156 @@
+"""``report.html``: one file with everything in it, no script, nothing loaded from elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import jinja2
+import numpy as np
+from markupsafe import Markup
+from numpy.typing import NDArray
+
+from host.imaging import BMode
+from host.report import plots
+from host.report.model import Report
+from host.report.text import absent, figure, relation
+
+_MEBI = 1 << 20
+_PACKETS = 3000
+"""Packets that the time diagram shows at most: more would make the page slow and the lines run together."""
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """What can be shown of one frame: its image, and its samples int16 ``[sample, channel]`` at ``sample_rate_hz``."""
+
+    image: BMode | None = None
+    samples: NDArray[np.int16] | None = None
+    sample_rate_hz: float = 0.0
+    caption: str = ""
+
+
+@dataclass(frozen=True)
+class _Picture:
+    svg: Markup
+    caption: str
+
+
+@dataclass(frozen=True)
+class _Card:
+    value: str
+    label: str
+
+
+@dataclass(frozen=True)
+class _Part:
+    name: str
+    seconds: float
+    percent: float
+
+
+def render(report: Report, pictures: Pictures | None = None) -> str:
+    """Return the page."""
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("host.report", "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(figure=figure, relation=relation, absent=absent)
+    simulated = report.simulated
+    return environment.get_template("report.html").render(
+        report=report,
+        passed=report.verdict == "pass",
+        headline=_headline(report),
+        cards=_cards(report),
+        figures=_figures(report, pictures or Pictures()),
+        split=_split(report),
+        any_counters=bool(simulated.link_counters or simulated.rdma_counters or report.peer.counters),
+    )
+
+
+def _headline(report: Report) -> str:
+    configuration = report.configuration
+    parts = [
+        configuration.mode,
+        _joined(
+            "{} channels × {} samples × {} shots", configuration.channels, configuration.samples, configuration.shots
+        ),
+        _joined(
+            "{} MSPS", None if configuration.sample_rate_hz is None else figure(configuration.sample_rate_hz / 1e6)
+        ),
+        _joined("PRF {}", None if configuration.prf_hz is None else figure(configuration.prf_hz, "Hz")),
+        _joined("{} source", configuration.source),
+        _joined("{}, PMTU {}", configuration.transport, configuration.pmtu),
+        _joined("peer {}", report.peer.kind),
+        _joined("kernel {}", report.peer.kernel),
+        configuration.simulator,
+        f"seed {report.seed}",
+    ]
+    return " · ".join(part for part in parts if part)
+
+
+def _joined(template: str, *values: object) -> str | None:
+    return None if None in values else template.format(*values)
+
+
+def _cards(report: Report) -> list[_Card]:
+    simulated, frames = report.simulated, report.frames
+    latency = simulated.latency_us
+    peak = None if simulated.ring_peak_bytes is None else simulated.ring_peak_bytes / _MEBI
+    exact = {True: "bit-exact", False: "NOT bit-exact", None: "bit-exactness unknown"}[report.bit_exact]
+    return [
+        _Card(f"{figure(frames.received)} / {figure(frames.sent)}", f"frames received, {exact}"),
+        _Card(figure(simulated.goodput_gbps, "Gb/s"), "goodput while there was work"),
+        _Card(figure(latency.p50 if latency else None, "µs"), "latency, median"),
+        _Card(figure(latency.p99 if latency else None, "µs"), "latency, 99th percentile"),
+        _Card(figure(simulated.doorbell_to_wire_ns, "ns"), "doorbell to wire"),
+        _Card(figure(peak, "MiB"), "highest fill of the ring"),
+        _Card(figure(simulated.retransmitted_packets), "packets sent again"),
+        _Card(figure(simulated.interrupts), "interrupts"),
+    ]
+
+
+def _figures(report: Report, pictures: Pictures) -> list[_Picture]:
+    simulated = report.simulated
+    about = f" {pictures.caption}" if pictures.caption else ""
+    drawn: list[_Picture] = []
+
+    def add(svg: str, caption: str) -> None:
+        drawn.append(_Picture(Markup(svg), caption))
+
+    if pictures.image is not None:
+        add(plots.bmode_svg(pictures.image), f"B-mode image made of received samples.{about}")
+    if pictures.samples is not None:
+        svg = plots.raw_svg(pictures.samples, pictures.sample_rate_hz)
+        add(svg, f"The samples as they lay in the receiver's memory.{about}")
+    if simulated.ring_timeline:
+        ring = report.configuration.ring_bytes
+        room = f" It has room for {figure(ring / _MEBI, 'MiB')}." if ring else ""
+        svg = plots.ring_svg(simulated.ring_timeline, ring, simulated.ring_peak_bytes)
+        add(svg, f"What the ring holds: a shot fills it, acknowledgements free it.{room}")
+    if simulated.latencies_us:
+        limit = next((line.limit for line in report.expectations if line.name == "max_latency_us"), None)
+        allowed = f" The scenario allows {figure(limit, 'µs')}." if limit is not None else ""
+        svg = plots.latency_svg(simulated.latencies_us, simulated.latency_us, limit)
+        what = (
+            "From a frame's last byte in the ring to its completion, less the time on the wire: what the design adds."
+        )
+        add(svg, what + allowed)
+    if simulated.packets:
+        shown = simulated.packets[:_PACKETS]
+        of = "" if len(shown) == len(simulated.packets) else f"the first {len(shown):,} of "
+        add(plots.packets_svg(shown), f"The wire: {of}{len(simulated.packets):,} packets.")
+    return drawn
+
+
+def _split(report: Report) -> list[_Part]:
+    split, seconds = report.wall.split, report.wall.seconds
+    named = [("RTL", split.rtl), ("Python", split.python), ("waiting for the peer", split.peer)]
+    parts = [(name, value) for name, value in named if value is not None]
+    total = sum(value for _, value in parts)
+    if seconds is not None and seconds > total and parts:
+        parts.append(("other", seconds - total))
+        total = seconds
+    return [_Part(name, value, 100 * value / total) for name, value in parts] if total > 0 else []
