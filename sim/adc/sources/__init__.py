@@ -17,7 +17,7 @@ KINDS = ("phantom", "ramp", "unique", "prbs")
 __all__ = ["KINDS", "ShotSource", "SourceError", "TickStream", "default_probe", "make_shots"]
 
 
-def make_shots(  # noqa: PLR0917 - six words that a scenario always gives together
+def make_shots(
     kind: str,
     shots: int,
     samples: int,
