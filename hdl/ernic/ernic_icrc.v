@@ -91,10 +91,8 @@ module ernic_icrc (
     reg         parity_valid;
     reg         parity_first;
     reg         parity_last;
-    reg [31:0]  parity_a;
-    reg [31:0]  parity_b;
-    reg [31:0]  parity_c;
-    reg [31:0]  parity_d;
+    reg [31:0]  parity_low;
+    reg [31:0]  parity_high;
 
     always @(posedge clk) begin
         beat_valid <= s_valid;
@@ -116,17 +114,15 @@ module ernic_icrc (
         end
     end
 
-    // Four partial parities a bit keep each below 128 inputs; the feedback cycle joins them.
+    // Two partial parities a bit, of about 128 inputs each; the feedback cycle joins them.
     genvar index;
     generate
         for (index = 0; index < 32; index = index + 1) begin : parity
             localparam [511:0] ROW = row_of(index[4:0]);
             always @(posedge clk) begin
                 if (beat_valid) begin
-                    parity_a[index] <= ^(beat_data[127:0] & ROW[127:0]);
-                    parity_b[index] <= ^(beat_data[255:128] & ROW[255:128]);
-                    parity_c[index] <= ^(beat_data[383:256] & ROW[383:256]);
-                    parity_d[index] <= ^(beat_data[511:384] & ROW[511:384]);
+                    parity_low[index] <= ^(beat_data[255:0] & ROW[255:0]);
+                    parity_high[index] <= ^(beat_data[511:256] & ROW[511:256]);
                 end
             end
         end
@@ -146,7 +142,7 @@ module ernic_icrc (
 
     always @(posedge clk) begin
         if (parity_valid) begin
-            m_state <= parity_a ^ parity_b ^ parity_c ^ parity_d ^ (parity_first ? 32'h0 : fed_back(m_state));
+            m_state <= parity_low ^ parity_high ^ (parity_first ? 32'h0 : fed_back(m_state));
         end
     end
 

@@ -30,6 +30,8 @@ class TB:
         self.mac = MAC
         self.ip = IP
         self.events: list[Event] = []
+        self.stale = b""
+        """What the first lanes behind a frame's end hold; the rest is noise."""
         self.gap: Callable[[], int] = lambda: 0
 
     async def start(self) -> None:
@@ -77,7 +79,7 @@ class TB:
                     await RisingEdge(dut.clk)
                 octets = frame[start : start + 64]
                 last = start + 64 >= len(frame)
-                filled = octets + self.random.randbytes(64 - len(octets))
+                filled = (octets + self.stale + self.random.randbytes(64))[:64]
                 dut.s_axis_tdata.value = int.from_bytes(filled, "little")
                 dut.s_axis_tkeep.value = (1 << len(octets)) - 1
                 dut.s_axis_tlast.value = last
@@ -189,15 +191,26 @@ async def each_check(dut):
     # The length stays right, so one octet of the payload now counts as padding.
     padded_middle = bytearray(encode(write))
     padded_middle[43] |= 0x10
+    padded_nothing = bytearray(encode(tb.packet(0x04, 0)))
+    padded_nothing[43] |= 0x30
+    with_options = bytearray(encode(ack, first=0x46))
+    with_options[25] ^= 1
+    with_options[-1] ^= 1
+    with_options_and_wrong_sums = bytes(with_options)
+    # An ICRC that is right where the IP length puts it, but that is inside the base transport header.
+    inside_header = bytearray(encode(ack, length=40))
+    inside_header[50:54] = icrc(bytes(inside_header[14:50]))
     body = encode(ack)[34:-4]
     cases: list[tuple[int | None, bytes, bool]] = [
         (None, good, False),
         (31, good, True),
         (30, bytes(icrc_bit), False),
+        (30, bytes(inside_header), False),
         (0, encode(other_mac), False),
         (2, encode(ack, first=0x65), False),
         (9, bytes(wrong_checksum), False),
         (3, encode(ack, first=0x46), False),
+        (3, with_options_and_wrong_sums, False),
         (5, encode(ack, fragment=0x0000), False),
         (5, encode(ack, fragment=0x6000), False),
         (6, encode(ack, fragment=0x4001), False),
@@ -208,6 +221,7 @@ async def each_check(dut):
         (17, encode(tb.packet(0x15)), False),
         (17, encode(tb.packet(0x31)), False),
         (10, encode(replace(tb.packet(0x14, 4), payload=b"")), False),
+        (10, sealed(bytes(padded_nothing)), False),
         (18, sealed(bytes(padded_middle)), False),
         (22, encode(replace(ack, immediate=0x40000000)), False),
         (22, encode(replace(ack, immediate=0x9F000000)), False),
@@ -288,6 +302,35 @@ async def truncated(dut):
     events = await tb.check(frames)
     assert all(event.kind == "drop" for event in events[::2])
     assert all(event.kind == "ack" for event in events[1::2])
+
+
+@cocotb.test()
+async def odd_lengths(dut):
+    """An ICRC at any lane is found; lengths that are no multiple of four are then named as such."""
+    tb = TB(dut, 8)
+    await tb.start()
+    frames = []
+    for length in range(44, 44 + 68, 7 if thin() else 1):
+        octets = bytearray(encode(tb.packet(0x04, 100)))
+        octets[16:18] = length.to_bytes(2, "big")
+        octets[38:40] = (length - 20).to_bytes(2, "big")
+        octets[43] &= 0xCF
+        frames.append((sealed(bytes(octets)), False))
+    events = await tb.check(frames)
+    lengths = [int.from_bytes(frame[16:18], "big") for frame, _ in frames]
+    assert [event.cause for event in events] == [10 if length % 4 else None for length in lengths]
+
+
+@cocotb.test()
+async def stale_lanes(dut):
+    """Octets that a cut frame lacks do not count, even if the lanes behind its end still hold them."""
+    tb = TB(dut, 9)
+    await tb.start()
+    for length in (62, 60, 58, 57, 50, 42):
+        frame = encode(tb.packet(0x11))
+        tb.stale = frame[length:]
+        (event,) = await tb.check([(frame[:length], False)])
+        assert event.kind == ("ack" if length == len(frame) else "drop")
 
 
 @cocotb.test()
