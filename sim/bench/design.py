@@ -69,6 +69,7 @@ def design(
         foreign=FOREIGN if body is Body.DPI else (),
         waves=waves,
         timing=True,
+        fast=True,
         public=(*PUBLIC, *(PUBLIC_VPI if body is Body.VPI else ()), *public),
         top_public=top_public,
     )
