@@ -71,6 +71,12 @@ class AdcTransmitter:
         """Add a fault; it has effect on beats not yet made."""
         self.faults.append(fault)
 
+    def restart(self, links: Iterable[int]) -> None:
+        """Let ``links`` fall back to commas from the next beat on, whatever SYNC~ says: converters that are reset."""
+        for link in links:
+            self._alignment_start[link] = None
+            self._commas_since[link] = self.beat
+
     def beat_of_tick(self, tick: int) -> int | None:
         """First beat (before lane delays) of source tick ``tick``; ``None`` before the first bring-up."""
         if not self.bring_ups:
