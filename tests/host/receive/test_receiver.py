@@ -119,7 +119,7 @@ def test_release_order_refuses_what_is_not_held():
 
 
 def test_waiting_leaves_the_interpreter_to_others(parts):
-    """A thread counts while this one waits for a frame that comes 0.3 s later, announced by its event."""
+    """A thread counts while this one waits for a frame that comes 1 s later, announced by its event."""
     import os
 
     _, arrivals, receiver = parts
@@ -135,9 +135,10 @@ def test_waiting_leaves_the_interpreter_to_others(parts):
 
     def work() -> None:
         nonlocal counted
-        limit = time.monotonic() + 0.3
+        limit = time.monotonic() + 1.0
         while time.monotonic() < limit:
             counted += 1
+            time.sleep(0.001)
         arrivals.write(0, 1, frame(1))
         os.write(write_end, b"x")
 
@@ -148,5 +149,5 @@ def test_waiting_leaves_the_interpreter_to_others(parts):
     assert received is not None and received.sequence == 1
     assert arrivals.polls - polls < 50
     worker.join()
-    assert counted > 1000
+    assert counted > 100
     assert receiver.receive(0.05) is None
