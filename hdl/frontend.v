@@ -122,7 +122,9 @@ module frontend #(
 
     wire [TARGETS-1:0]    page_valid;
     wire                  page_write;
+    // verilator lint_off UNUSEDSIGNAL // the decoder has used the upper bits
     wire [19:0]           page_addr;
+    // verilator lint_on UNUSEDSIGNAL
     wire [31:0]           page_wdata;
     wire [TARGETS-1:0]    page_ready;
     wire [TARGETS-1:0]    page_error;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -25,6 +26,7 @@ def run(
     seed: Annotated[int | None, typer.Option(help="seed, instead of the scenario's")] = None,
     peer: Annotated[str | None, typer.Option(help="auto, vm, host or model, instead of the scenario's")] = None,
     waves: Annotated[bool, typer.Option(help="record a waveform (FST); slower")] = False,
+    output: Annotated[Path | None, typer.Option(help="folder of the run, instead of build/runs/<scenario>")] = None,
 ) -> None:
     """Run a scenario; exit 0 if it passes, 1 if it fails, 2 if it cannot be run."""
     overrides: dict[str, Any] = {}
@@ -39,9 +41,9 @@ def run(
     except ScenarioError as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(EXIT_BAD_INPUT) from error
-    from sim.run.runner import run_scenario  # noqa: PLC0415 - a refused scenario should not pay for numpy
+    from sim.run.runner import Options, run_scenario  # noqa: PLC0415 - a refused scenario should not pay for numpy
 
-    raise typer.Exit(run_scenario(wanted, waves=waves))
+    raise typer.Exit(run_scenario(wanted, Options(waves=waves, directory=output)))
 
 
 @application.command()

@@ -20,7 +20,7 @@ from rich.console import Console
 
 from host.report import RunFigures, print_summary, write_report
 from sim.build import compile_design
-from sim.peers.choose import choose_peer
+from sim.peers.choose import real_peer
 from sim.peers.interface import PeerLost
 from sim.peers.lifecycle import Peer, PeerDescription, PeerError, PeerSettings
 from sim.run.account import failed_figures, run_figures
@@ -87,9 +87,9 @@ def _run(scenario: Scenario, options: Options, directory: Path, console: Console
     description: PeerDescription | None = None
     try:
         with contextlib.ExitStack() as stack:
-            peer = choose_peer(scenario.link.peer, settings)
+            peer = _choose_peer(scenario.link.peer, settings, console)
             if peer is not None:
-                console.print(f"peer: starting {peer.name}", markup=False)
+                console.print(f"peer: starting the {peer.name}", markup=False)
                 stack.enter_context(peer)
                 peer.start()
             with console.status(f"building the RTL with {scenario.simulator} (cached after the first time)"):
@@ -113,6 +113,13 @@ def _run(scenario: Scenario, options: Options, directory: Path, console: Console
     print_summary(report, console)
     console.print(f"report: {_shown(directory)}/report.html   ({time.monotonic() - started:.1f} s in all)")
     return PASSED if report.verdict == "pass" else FAILED
+
+
+def _choose_peer(kind: str, settings: PeerSettings, console: Console) -> Peer | None:
+    """Return a real peer, not yet started; None for the in-process model."""
+    if kind == "model":
+        return None
+    return real_peer(kind, settings, lambda note: console.print(note, markup=False))
 
 
 def _plan(scenario: Scenario, directory: Path, settings: PeerSettings, peer: Peer | None) -> Plan:

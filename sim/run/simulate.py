@@ -34,7 +34,7 @@ def simulate(plan: Plan, *, waves: bool = False) -> Path:
         SESSION,
         plan.directory,
         seed=plan.scenario.seed % 2**32,
-        environment={VARIABLE: str(plan.path)},
+        environment={VARIABLE: str(plan.path), "COCOTB_LOG_PREFIX": "", "COLUMNS": "160"},
         plusargs=[f"+probe={plan.events_path}"],
     )
 

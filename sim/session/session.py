@@ -411,6 +411,7 @@ async def stream(dut: Any) -> None:
     """Run the plan that the environment names."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     plan = Plan.load(Path(os.environ[VARIABLE]))
+    await Timer(1, "step")  # the bench's memories exist from the first instant on, not before it
     session = Session(dut, plan)
     cocotb.start_soon(report_progress(session))
     try:

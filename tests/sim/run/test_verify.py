@@ -50,7 +50,13 @@ def judged(*records):
 
 def test_all_frames_exact():
     result = judged(frame(0), frame(1), frame(2))
-    assert (result.received, result.flagged, result.bit_exact, result.complaints, result.missing) == (3, 0, True, [], [])
+    assert (result.received, result.flagged, result.bit_exact, result.complaints, result.missing) == (
+        3,
+        0,
+        True,
+        [],
+        [],
+    )
 
 
 def test_one_wrong_sample_fails_although_its_check_sum_is_right():

@@ -1,0 +1,96 @@
+"""The whole pipeline against the in-process model: recovery from every fault, determinism, expectations that can fail."""
+
+import pytest
+
+from tests.sim.run.scenario_runs import run
+
+PACKETS_A_FRAME = 17
+POSITIONS = {"first": 0, "middle": 8, "last": 16}
+LAST_OF_RUN = 2 * PACKETS_A_FRAME - 1
+
+
+@pytest.fixture(scope="module")
+def clean(tmp_path_factory):
+    return run(tmp_path_factory.mktemp("clean"))
+
+
+def test_a_clean_run_passes_and_leaves_everything(clean):
+    assert clean.code == 0, clean.report["reasons"]
+    assert clean.report["verdict"] == "pass"
+    assert clean.report["bit_exact"] is True
+    assert clean.simulated["retransmitted_packets"] == 0
+    assert clean.simulated["packets"]
+    for name in ("report.json", "report.html", "bmode.png", "frames.h5", "link.pcapng", "run.log", "capture.bin"):
+        assert (clean.directory / name).stat().st_size > 0, name
+
+
+def test_the_same_scenario_gives_the_same_figures_twice(clean, tmp_path):
+    assert run(tmp_path).simulated == clean.simulated
+
+
+def test_another_seed_changes_the_samples_and_not_the_timing(clean, tmp_path):
+    other = run(tmp_path, {"seed": 99})
+    assert other.code == 0
+    assert other.simulated == clean.simulated
+    assert (tmp_path / "capture.bin").read_bytes() != (clean.directory / "capture.bin").read_bytes()
+
+
+@pytest.mark.parametrize("position", POSITIONS)
+@pytest.mark.parametrize("action", ["drop", "duplicate", "corrupt", "delay"])
+def test_a_fault_on_a_data_packet_is_repaired(tmp_path, action, position):
+    outcome = run(tmp_path, {"link": {"peer": "model", "faults": [{"action": action, "psn": POSITIONS[position]}]}})
+    assert outcome.code == 0, outcome.report["reasons"]
+    assert outcome.report["faults"][0]["times"] == 1
+    if action in ("drop", "corrupt"):
+        assert outcome.simulated["retransmitted_packets"] > 0
+
+
+@pytest.mark.parametrize("psn", [15, 16, LAST_OF_RUN])
+@pytest.mark.parametrize("action", ["drop", "duplicate", "corrupt", "delay"])
+def test_a_fault_on_an_acknowledgement_is_repaired(tmp_path, action, psn):
+    fault = {"action": action, "psn": psn, "direction": "rx"}
+    outcome = run(tmp_path, {"link": {"peer": "model", "faults": [fault]}})
+    assert outcome.code == 0, outcome.report["reasons"]
+    assert outcome.report["faults"][0]["times"] == 1
+
+
+def test_the_psn_wraps_in_the_middle_of_a_frame(tmp_path):
+    outcome = run(tmp_path, {"rdma": {"start_psn": 0xFFFFF8}})
+    assert outcome.code == 0, outcome.report["reasons"]
+
+
+@pytest.mark.parametrize("pmtu", [256, 512, 1024, 2048])
+def test_every_pmtu_carries_frames(tmp_path, pmtu):
+    outcome = run(tmp_path, {"rdma": {"pmtu": pmtu}, "acquisition": {"samples": 126, "shots": 1}})
+    assert outcome.code == 0, outcome.report["reasons"]
+
+
+def test_more_queue_pairs_share_the_frames(tmp_path):
+    outcome = run(tmp_path, {"rdma": {"qps": 3}, "acquisition": {"shots": 6}})
+    assert outcome.code == 0, outcome.report["reasons"]
+
+
+def test_more_shots_than_slots_reuse_the_slots(tmp_path):
+    outcome = run(tmp_path, {"host": {"slots": 2}, "acquisition": {"shots": 5}})
+    assert outcome.code == 0, outcome.report["reasons"]
+
+
+def test_an_expectation_that_is_not_met_fails_the_run(tmp_path):
+    outcome = run(tmp_path, {"expect": {"min_goodput_gbps": 99.0}})
+    assert outcome.code == 1
+    assert any("goodput" in reason for reason in outcome.report["reasons"])
+
+
+def test_a_lane_fault_flags_its_frame_and_only_that(tmp_path):
+    fault = {"kind": "bit_error", "lane": 3, "shot": 1, "sample": 100}
+    change = {"jesd204b": {"faults": [fault]}, "expect": {"flagged_frames": 1}}
+    outcome = run(tmp_path, change)
+    assert outcome.code == 0, outcome.report["reasons"]
+
+
+def test_a_dead_acknowledgement_path_fails_with_the_queue_pairs_state(tmp_path):
+    fault = {"action": "drop", "probability": 1.0, "direction": "rx"}
+    change = {"link": {"peer": "model", "faults": [fault]}, "rdma": {"retry_timeout": 1, "retry_count": 1}}
+    outcome = run(tmp_path, change)
+    assert outcome.code == 1
+    assert "queue pair 2" in outcome.report["reasons"][0]

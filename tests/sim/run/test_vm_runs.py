@@ -1,0 +1,91 @@
+"""The whole pipeline against a real rdma_rxe in the micro-VM: what `make sim` shows a user."""
+
+import json
+import subprocess
+
+import h5py
+import pytest
+
+from sim.run.runner import Options, run_scenario
+from sim.scenario.load import load
+from tests.sim.run.scenario_runs import Outcome, run
+
+pytestmark = pytest.mark.peer
+
+REAL = {"link": {"peer": "vm"}}
+
+
+def run_named(name, directory, **overrides):
+    code = run_scenario(load(name, {"link": {"peer": "vm"}, **overrides}), Options(directory=directory))
+    return Outcome(code, json.loads((directory / "report.json").read_text()), directory)
+
+
+@pytest.fixture(scope="module")
+def default(tmp_path_factory):
+    return run_named("default", tmp_path_factory.mktemp("default"))
+
+
+def test_the_default_scenario_passes_with_the_published_figures(default):
+    assert default.code == 0, default.report["reasons"]
+    report = default.report
+    assert report["frames"]["received"] == report["frames"]["sent"] == 4
+    assert report["bit_exact"] is True
+    assert report["peer"]["kind"] == "vm"
+    assert report["peer"]["kernel"].startswith("6.1.")
+    assert report["simulated"]["goodput_gbps"] >= 95.6
+    assert report["simulated"]["latency_us"]["max"] <= 8.0
+    assert report["simulated"]["retransmitted_packets"] == 0
+
+
+def test_the_verbs_device_counts_no_surprise(default):
+    counters = default.report["peer"]["counters"]
+    assert counters["rcvd_pkts"] == len(read_frames(default.directory, "udp.dstport == 4791 && ip.src == 10.77.0.1"))
+    for name in ("out_of_seq_request", "duplicate_request", "send_rnr_err"):
+        assert counters[name] == 0, name
+
+
+def read_frames(directory, display_filter):
+    command = [
+        "tshark",
+        "-r",
+        str(directory / "link.pcapng"),
+        "-Y",
+        display_filter,
+        "-T",
+        "fields",
+        "-e",
+        "frame.number",
+    ]
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=300).stdout.split()
+
+
+def test_wireshark_dissects_every_frame_as_rocev2(default):
+    everything = read_frames(default.directory, "frame")
+    assert len(everything) > 2000
+    assert read_frames(default.directory, "infiniband || arp") == everything
+    assert read_frames(default.directory, "_ws.malformed") == []
+
+
+def test_the_frames_file_holds_what_was_received(default):
+    with h5py.File(default.directory / "frames.h5") as file:
+        assert file["tracks/track_0/data/raw_data"].shape == (4, 1, 4096, 256, 1)
+        assert file["tracks/track_0/data/raw_data"].dtype == "int16"
+
+
+def test_real_and_model_peer_give_the_same_simulated_figures(tmp_path):
+    real, model = run(tmp_path / "vm", REAL), run(tmp_path / "model")
+    assert real.code == 0, real.report["reasons"]
+    assert model.code == 0, model.report["reasons"]
+    assert real.simulated == model.simulated
+
+
+def test_every_fault_is_repaired_with_the_real_peer(tmp_path):
+    outcome = run_named("faults", tmp_path)
+    assert outcome.code == 0, outcome.report["reasons"]
+    assert all(fault["times"] == 1 for fault in outcome.report["faults"])
+
+
+@pytest.mark.icarus
+def test_the_smoke_scenario_passes_on_icarus(tmp_path):
+    outcome = run_named("smoke", tmp_path, simulator="icarus")
+    assert outcome.code == 0, outcome.report["reasons"]
