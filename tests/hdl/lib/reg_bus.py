@@ -54,9 +54,9 @@ class RegBusMaster:
 
 
 class RegBusTarget:
-    """Answers accesses on ``<prefix>_reg_*`` by ``handler(write, address, wdata) -> (rdata, error)`` after a random delay.
+    """Answers accesses on ``<prefix>_reg_*`` by ``handler(write, address, wdata) -> (rdata, error)``, sooner or later.
 
-    ``index`` selects one target of a decoder's packed ports. ``accesses`` lists what was answered; ``silent`` stops answers.
+    ``accesses`` lists what was answered; while ``silent`` nothing is.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 """ring_buffer against :class:`RingModel`: admission, data, blocks, interrupt, release, resets.
 
-Two invariants are watched in every test that writes: a word is never written over bytes that were not released, and a block
-that software can see holds what was written.
+Two invariants are watched in every test that writes: a word is never written over bytes that were not released, and a
+block that software can see holds what was written.
 """
 
 from __future__ import annotations
@@ -36,7 +36,14 @@ class TB:
         self.sequence = 0
         self.high_water = 0
         dut.rst.value = 1
-        for name in ("frame_request", "high_water_taken", "s_write_valid", "s_write_last", "read_enable", "release_valid"):
+        for name in (
+            "frame_request",
+            "high_water_taken",
+            "s_write_valid",
+            "s_write_last",
+            "read_enable",
+            "release_valid",
+        ):
             getattr(dut, name).value = 0
         cocotb.start_soon(Clock(dut.clk, 3104, unit="ps").start())
         self.bus = RegBusMaster(dut, dut.clk)
@@ -366,7 +373,7 @@ async def test_interrupt_at_frame_end(dut):
 
 @cocotb.test()
 async def test_no_interrupt_is_lost_between_commit_and_acknowledgement(dut):
-    """An acknowledgement in every cycle around a commit: the block that it does not cover raises the interrupt again."""
+    """An acknowledgement at any time around a commit: a block that it does not cover raises the interrupt again."""
     tb = TB(dut, block_bytes=4096)
     await tb.start(threshold=1)
     for delay in range(0, 44, 2):
