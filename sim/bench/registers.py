@@ -8,6 +8,9 @@ from typing import Any
 from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiResp
 
 
+_DRIVEN = ("awaddr", "awprot", "awvalid", "wdata", "wstrb", "wvalid", "bready", "araddr", "arprot", "arvalid", "rready")
+
+
 class RegisterAccessError(Exception):
     """The design answered a register access with an error."""
 
@@ -20,9 +23,20 @@ class AxilRegisters:
 
         (Its handshake outputs are held for Python from one core edge to the next and sampled between the two; see the README.)
         """
-        self._master = AxiLiteMaster(AxiLiteBus.from_prefix(handle, prefix), getattr(handle, clock))
-        for part in (self._master.write_if, self._master.read_if):
-            part.log.setLevel(logging.WARNING)
+        self._handle, self._prefix, self._clock = handle, prefix, clock
+        self._made: AxiLiteMaster | None = None
+        for name in _DRIVEN:
+            getattr(handle, f"{prefix}_{name}").value = 0
+
+    @property
+    def _master(self) -> AxiLiteMaster:
+        # Made with the first access and not before: at time 0 a clock's first value looks like an edge to it.
+        if self._made is None:
+            bus = AxiLiteBus.from_prefix(self._handle, self._prefix)
+            logger = logging.getLogger(f"cocotb.{self._handle._name}.{self._prefix}")
+            logger.setLevel(logging.WARNING)
+            self._made = AxiLiteMaster(bus, getattr(self._handle, self._clock))
+        return self._made
 
     async def read(self, address: int) -> int:
         """Return the register at ``address``. Raise :class:`RegisterAccessError` if the design refuses."""
