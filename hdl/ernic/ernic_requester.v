@@ -429,8 +429,8 @@ module ernic_requester #(
 
         case (state)
             IDLE:
-                if (any_ready && engine_enabled && !command_valid) begin
-                    qp <= choice;
+                if ((filled_valid || any_ready) && engine_enabled && !command_valid) begin
+                    qp <= any_ready ? choice : filled_qp;
                     state <= LOAD;
                 end
             LOAD: begin

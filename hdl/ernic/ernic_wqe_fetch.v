@@ -191,8 +191,9 @@ module ernic_wqe_fetch #(
 
         case (state)
             IDLE:
-                if (any_pending && !set_wanted && !jobs_full) begin
-                    qp <= next_qp;
+                if ((posted_valid || any_pending) && !set_wanted && !jobs_full) begin
+                    // A doorbell goes first.
+                    qp <= posted_valid ? posted_qp : next_qp;
                     state <= LOAD;
                 end
             LOAD: begin

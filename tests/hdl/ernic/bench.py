@@ -1,0 +1,466 @@
+"""Test benches of the engine: register bus, memory, ring space, and a remote end that answers packets.
+
+:class:`Bench` is what all have in common, :class:`ControlBench` the control half alone, with packet commands and
+acknowledgements as they pass to and from the datapath. The whole engine has its bench in ``test_ernic.py``.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any
+
+import cocotb
+from cocotb.clock import Clock
+from cocotb.triggers import RisingEdge
+
+from host.control.registers import register_map
+from tests.hdl.ernic.memory import Memory
+from tests.hdl.ernic.model import ACK, Command, Responder, Work, distance, psn_after
+from tests.hdl.lib.reg_bus import RegBusMaster
+
+CLOCK_NS = 3
+RING_BYTES = 65536
+MEMORY_BASE = 0x12_3400_0000
+LOCAL_MAC = 0x020000000001
+LOCAL_IP = 0x0A000001
+PMTU_CODES = {256: 0, 512: 1, 1024: 2, 2048: 3, 4096: 4}
+GRANULE = 4096
+COMMAND_FIELDS = tuple(entry.name for entry in fields(Command) if entry.name != "cycle")
+
+
+@dataclass(frozen=True)
+class Connection:
+    """How a queue pair is programmed."""
+
+    pmtu: int = 1024
+    depth: int = 64
+    psn: int = 0
+    timeout: int = 0
+    retry: int = 7
+    rnr_retry: int = 7
+    remote_qpn: int = 0x111
+    remote_mac: int = 0x020000000002
+    remote_ip: int = 0x0A000002
+    pkey: int = 0xFFFF
+    traffic_class: int = 0x68
+    ttl: int = 63
+    write_completions: bool = True
+    interrupt: bool = False
+    index_to_memory: bool = True
+
+
+@dataclass
+class Freed:
+    """One release: bytes [address, address + length) of the ring."""
+
+    address: int
+    length: int
+    complete: bool
+
+
+class Queue:
+    """One queue pair: its memory, what was posted to it, what came back, and the remote end."""
+
+    def __init__(self, bench: Bench, number: int, send_queue: int, completion_queue: int, index_address: int) -> None:
+        self.bench = bench
+        self.number = number
+        self.send_queue = send_queue
+        self.completion_queue = completion_queue
+        self.index_address = index_address
+        self.connection = Connection()
+        self.works: list[Work] = []
+        self.commands: list[Command] = []
+        self.responder = Responder([], 256, 0, RING_BYTES)
+        # Acknowledged so far, in packets since the connection began, as the remote end has told the engine.
+        self.acked_packets = 0
+        self.freed: list[int] = []
+        self.freed_complete: list[bool] = []
+        self.lose_command: Callable[[Command], bool] = lambda _: False
+        self.lose_answer: Callable[[tuple[int, int]], bool] = lambda _: False
+        self.answers = True
+        self.posted = 0
+        self.writes_before = 0
+
+    def _address(self, name: str) -> int:
+        return register_map()["ERNIC_QP"][name].address(self.number - 1)
+
+    async def write(self, name: str, value: int) -> None:
+        await self.bench.bus.write(self._address(name), value)
+
+    async def read(self, name: str) -> int:
+        return await self.bench.bus.read(self._address(name))
+
+    async def field(self, name: str, part: str) -> int:
+        return register_map()["ERNIC_QP"][name][part].get(await self.read(name))
+
+    async def connect(self, connection: Connection, *, disable: bool = True) -> None:
+        """Program everything in the order of PG332 and enable the queue pair, forgetting all that was."""
+        c = self.connection = connection
+        if disable:
+            await self.write("QPCONF", 0)
+        self.works.clear()
+        self.commands.clear()
+        self.freed.clear()
+        self.freed_complete.clear()
+        self.acked_packets = 0
+        self.lose_command = lambda _: False
+        self.lose_answer = lambda _: False
+        self.answers = True
+        self.posted = 0
+        self.writes_before = len(self.bench.memory.writes)
+        self.responder = Responder(self.works, c.pmtu, c.psn, RING_BYTES)
+        index_address = self.index_address if c.index_to_memory else 0
+        for name, address in (
+            ("SQBA", self.send_queue),
+            ("CQBA", self.completion_queue),
+            ("CQDBADD", index_address),
+        ):
+            await self.write(name, address & 0xFFFFFFFF)
+            await self.write(name + "MSB", address >> 32)
+        await self.write("QDEPTH", 16 << 16 | c.depth)
+        await self.write("MACDESADDLSB", c.remote_mac & 0xFFFFFFFF)
+        await self.write("MACDESADDMSB", c.remote_mac >> 32)
+        await self.write("IPDESADDR1", c.remote_ip)
+        await self.write("DESTQPCONF", c.remote_qpn)
+        await self.write("SQPSN", c.psn)
+        await self.write("QPADVCONF", c.pkey << 16 | c.ttl << 8 | c.traffic_class)
+        await self.write("TIMEOUTCONF", c.rnr_retry << 11 | c.retry << 8 | c.timeout)
+        self.bench.memory.write(self.index_address, bytes(4))
+        self.bench.memory.write(self.completion_queue, bytes(4 * c.depth))
+        value = PMTU_CODES[c.pmtu] << 8 | int(c.write_completions) << 5 | 1 << 4 | int(c.interrupt) << 3 | 1
+        await self.write("QPCONF", value)
+
+    def store(self, works: list[Work]) -> None:
+        """Put entries into the send queue without ringing."""
+        for work in works:
+            slot = self.posted % self.connection.depth
+            self.bench.memory.write(self.send_queue + slot * 64, work.pack())
+            self.works.append(work)
+            self.freed.append(0)
+            self.freed_complete.append(False)
+            self.posted += 1
+
+    async def post(self, works: list[Work]) -> None:
+        """Store and ring, the index modulo the depth."""
+        self.store(works)
+        await self.write("SQPI", self.posted % self.connection.depth)
+
+    def total_packets(self) -> int:
+        return sum(work.packets(self.connection.pmtu) for work in self.works)
+
+    def answer(self, psn: int, syndrome: int = ACK, **changes: int) -> None:
+        """Queue an acknowledgement for the engine; with ``changes`` it is one that must be ignored."""
+        if not changes:
+            self.acknowledged(psn, syndrome)
+        self.bench.send_ack(
+            {
+                "qpn": self.number,
+                "psn": psn,
+                "syndrome": syndrome,
+                "source_ip": self.connection.remote_ip,
+                "source_mac": self.connection.remote_mac,
+                "pkey": self.connection.pkey,
+            }
+            | changes
+        )
+
+    def acknowledged(self, psn: int, syndrome: int) -> None:
+        """Note what an answer acknowledges (both kinds of recoverable NAK: everything before)."""
+        reach = self.acked_packets + distance(psn, psn_after(self.connection.psn, self.acked_packets))
+        reach += syndrome >> 5 == 0
+        self.acked_packets = max(self.acked_packets, reach)
+
+    def acked_bytes(self, index: int) -> tuple[int, bool]:
+        """Bytes of message ``index`` that are acknowledged, and whether it is as a whole."""
+        pmtu = self.connection.pmtu
+        before = sum(work.packets(pmtu) for work in self.works[:index])
+        packets = self.works[index].packets(pmtu)
+        acked = min(max(self.acked_packets - before, 0), packets)
+        return min(acked * pmtu, self.works[index].length), acked == packets
+
+    def owns(self, freed: Freed) -> bool:
+        """Take a release if it continues the oldest message of this queue that is not wholly freed."""
+        for index, work in enumerate(self.works):
+            if self.freed_complete[index] or work.length == 0:
+                continue
+            if freed.address != (work.local_address + self.freed[index]) % RING_BYTES:
+                return False
+            self.freed[index] += freed.length
+            acked, whole = self.acked_bytes(index)
+            assert self.freed[index] <= acked, f"freed {self.freed[index]} of {acked} acknowledged bytes of {work}"
+            assert freed.complete == (whole and self.freed[index] == work.length), (freed, work)
+            self.freed_complete[index] = freed.complete
+            if not freed.complete:
+                assert (freed.address + freed.length) % GRANULE == 0, "part of a granule freed"
+            return True
+        return False
+
+    def check_freed(self) -> None:
+        """All that is acknowledged as whole messages is freed, no more; of the one in flight whole granules are."""
+        for index, work in enumerate(self.works):
+            acked, whole = self.acked_bytes(index)
+            if whole:
+                assert self.freed[index] == work.length, (index, work, self.freed[index])
+                assert self.freed_complete[index] or work.length == 0
+            else:
+                end = (work.local_address + acked) // GRANULE * GRANULE - work.local_address
+                assert self.freed[index] == max(end, 0), (index, work, acked, self.freed[index])
+
+    def completions(self) -> list[tuple[int, int, int]]:
+        """(identifier, opcode, error) of all completion entries in the order in which they were written."""
+        end = self.completion_queue + 4 * self.connection.depth
+        found = []
+        for address, data in self.bench.memory.writes[self.writes_before :]:
+            if self.completion_queue <= address < end:
+                assert address == self.completion_queue + len(found) % self.connection.depth * 4
+                found.append((int.from_bytes(data[:2], "little"), data[2], data[3]))
+        return found
+
+    def index_in_memory(self) -> int:
+        return int.from_bytes(self.bench.memory.read(self.index_address, 4), "little")
+
+
+class Bench:
+    """The design under test with everything around it but the packet side, which subclasses add."""
+
+    def __init__(self, dut: Any, *, seed: int = 1, latency: int = 20, stall: float = 0.0, queues: int = 4) -> None:
+        self.dut = dut
+        self.random = random.Random(seed)
+        self.bus = RegBusMaster(dut, dut.clk)
+        self.memory = Memory(dut, MEMORY_BASE, 1 << 18, latency, stall, seed)
+        self.queues = [
+            Queue(
+                self,
+                n + 1,
+                MEMORY_BASE + n * 0x10000,
+                MEMORY_BASE + n * 0x10000 + 0xE000,
+                MEMORY_BASE + n * 0x10000 + 0xF000,
+            )
+            for n in range(queues)
+        ]
+        self.cycle = 0
+        self.answer_delay = 30
+        self.take_releases = 1.0
+        self.freed: list[Freed] = []
+        self.order: list[int] = []
+        self._by_remote: dict[int, Queue] = {}
+        self._acks: deque[tuple[int, dict[str, int]]] = deque()
+        self._release_ready = 0
+
+    inputs: tuple[str, ...] = ()
+    """Further inputs to be driven to 0 at first."""
+
+    def packet_side(self) -> None:
+        """What happens at the packet side in a clock."""
+        raise NotImplementedError
+
+    async def start(self, *, tick_width: int = 4, ack_interval: int = 16) -> None:
+        """Clock, reset, global configuration."""
+        dut = self.dut
+        for name in ("release_ready", *self.inputs):
+            getattr(dut, name).value = 0
+        dut.rst.value = 1
+        cocotb.start_soon(Clock(dut.clk, CLOCK_NS, unit="ns").start())
+        for _ in range(4):
+            await RisingEdge(dut.clk)
+        dut.rst.value = 0
+        cocotb.start_soon(self._run())
+        await self.write("INTEN", 0)
+        await self.write("MACXADDLSB", LOCAL_MAC & 0xFFFFFFFF)
+        await self.write("MACXADDMSB", LOCAL_MAC >> 32)
+        await self.write("IPV4XADD", LOCAL_IP)
+        await self.write("ACKREQ_INTERVAL", ack_interval)
+        await self.write("XRNICADCONF", tick_width << 16)
+        await self.write("XRNICCONF", 0xC000 << 16 | len(self.queues) << 8 | 1)
+
+    async def write(self, name: str, value: int) -> None:
+        await self.bus.write(register_map()["ERNIC"][name].address(), value)
+
+    async def read(self, name: str) -> int:
+        return await self.bus.read(register_map()["ERNIC"][name].address())
+
+    async def connect(self, number: int, connection: Connection | None = None) -> Queue:
+        queue = self.queues[number - 1]
+        connection = connection or Connection()
+        connection = Connection(**(connection.__dict__ | {"remote_qpn": 0x110 + number}))
+        self._by_remote[connection.remote_qpn] = queue
+        await queue.connect(connection)
+        return queue
+
+    def send_ack(self, fields: dict[str, int]) -> None:
+        self._acks.append((self.cycle + self.answer_delay, fields))
+
+    async def clocks(self, count: int) -> None:
+        for _ in range(count):
+            await RisingEdge(self.dut.clk)
+
+    async def until(self, condition: Callable[[], bool], limit: int = 20000, what: str = "") -> None:
+        for _ in range(limit):
+            if condition():
+                return
+            await RisingEdge(self.dut.clk)
+        raise AssertionError(f"not within {limit} clocks: {what or condition}")
+
+    async def settle(self, quiet: int = 200) -> None:
+        """Wait until neither command nor acknowledgement nor write has come for ``quiet`` clocks."""
+        while True:
+            before = (len(self.order), len(self._acks), len(self.memory.writes))
+            await self.clocks(quiet)
+            if before == (len(self.order), len(self._acks), len(self.memory.writes)):
+                return
+
+    async def done(self, *queues: Queue, limit: int = 40000) -> None:
+        """Wait until all that was posted is complete, and check completions, index, pointers and freed memory."""
+        for queue in queues:
+            await self.until(
+                lambda q=queue: len(q.completions()) >= len(q.works), limit, f"completions of queue pair {queue.number}"
+            )
+        await self.settle(60 + 2 * self.memory.latency)
+        for queue in queues:
+            assert queue.completions() == [(work.identifier, work.opcode, 0) for work in queue.works]
+            expected = len(queue.works) % queue.connection.depth
+            assert await queue.read("CQHEAD") % queue.connection.depth == expected
+            assert await queue.read("SQPI") == await queue.read("CQHEAD")
+            if queue.connection.index_to_memory:
+                assert queue.index_in_memory() == await queue.read("CQHEAD")
+            assert queue.responder.executed == len(queue.works)
+            assert queue.acked_packets == queue.total_packets()
+            queue.check_freed()
+            assert await queue.read("STATQP") & 0x601 == 0x600
+
+    # ---------------------------------------------------------------------------------------------------- every clock
+
+    async def _run(self) -> None:
+        edge = RisingEdge(self.dut.clk)
+        dut = self.dut
+        while True:
+            await edge
+            self.cycle += 1
+            self.memory.cycle()
+            self.packet_side()
+            if dut.release_valid.value and self._release_ready:
+                freed = Freed(
+                    int(dut.release_address.value), int(dut.release_bytes.value), bool(dut.release_complete.value)
+                )
+                self.freed.append(freed)
+                assert freed.length > 0
+                assert any(queue.owns(freed) for queue in self.queues), f"{freed} belongs to nobody"
+            self._drive()
+
+    def _drive(self) -> None:
+        ready = int(self.take_releases >= 1.0 or self.random.random() < self.take_releases)
+        if ready != self._release_ready:
+            self._release_ready = ready
+            self.dut.release_ready.value = ready
+
+    def take(self, queue: Queue, command: Command) -> None:
+        """A packet of this queue has left; the remote end answers it."""
+        queue.commands.append(command)
+        self.order.append(queue.number)
+        if queue.answers and not queue.lose_command(command):
+            answer = queue.responder.receive(command)
+            if answer is not None and not queue.lose_answer(answer):
+                queue.answer(*answer)
+
+    def due_ack(self) -> dict[str, int] | None:
+        """The acknowledgement that arrives now, if there is one."""
+        return self._acks.popleft()[1] if self._acks and self._acks[0][0] <= self.cycle else None
+
+    def queue_of(self, remote_qpn: int) -> Queue:
+        """The queue pair that is connected to this one."""
+        return self._by_remote[remote_qpn]
+
+
+class ControlBench(Bench):
+    """``ernic_control`` with its commands taken, in a share ``take_commands`` of cycles, and acknowledgements given."""
+
+    inputs = (
+        *(
+            "m_cmd_ready",
+            "frame_out",
+            "packet_in",
+            "drop_valid",
+            "drop_cause",
+            "other_valid",
+            "other_opcode",
+            "other_qpn",
+        ),
+        *(
+            "s_ack_valid",
+            "s_ack_qpn",
+            "s_ack_psn",
+            "s_ack_syndrome",
+            "s_ack_source_ip",
+            "s_ack_source_mac",
+            "s_ack_pkey",
+        ),
+    )
+
+    def __init__(self, dut: Any, *, seed: int = 1, latency: int = 20, stall: float = 0.0, queues: int = 4) -> None:
+        super().__init__(dut, seed=seed, latency=latency, stall=stall, queues=queues)
+        self.take_commands = 1.0
+        self._cmd_ready = 0
+        self._ack_valid = 0
+        self._held: tuple[int, ...] | None = None
+
+    def packet_side(self) -> None:
+        dut = self.dut
+        if dut.m_cmd_valid.value:
+            self._command()
+        else:
+            assert self._held is None, "command withdrawn"
+        ready = int(self.take_commands >= 1.0 or self.random.random() < self.take_commands)
+        if ready != self._cmd_ready:
+            self._cmd_ready = ready
+            dut.m_cmd_ready.value = ready
+        ack = self.due_ack()
+        if ack is not None:
+            for name, value in ack.items():
+                getattr(dut, f"s_ack_{name}").value = value
+            dut.s_ack_valid.value = 1
+            self._ack_valid = 1
+        elif self._ack_valid:
+            dut.s_ack_valid.value = 0
+            self._ack_valid = 0
+
+    def _command(self) -> None:
+        offered = tuple(int(getattr(self.dut, f"m_cmd_{name}").value) for name in COMMAND_FIELDS)
+        assert self._held in (None, offered), "command changed before it was taken"
+        self._held = offered
+        if not self._cmd_ready:
+            return
+        self._held = None
+        command = Command(*offered, cycle=self.cycle)
+        queue = self.queue_of(command.dest_qpn)
+        connection = queue.connection
+        assert (command.dest_mac, command.dest_ip) == (connection.remote_mac, connection.remote_ip)
+        assert (command.pkey, command.traffic_class, command.ttl) == (
+            connection.pkey,
+            connection.traffic_class,
+            connection.ttl,
+        )
+        self.take(queue, command)
+
+
+def works(lengths: list[int], rng: random.Random, *, aligned: bool = False, start: int = 1) -> list[Work]:
+    """Messages of these lengths, every third with an immediate, each at another place of the ring."""
+    found = []
+    position = rng.randrange(RING_BYTES)
+    for index, length in enumerate(lengths, start):
+        address = position // GRANULE * GRANULE if aligned else position
+        found.append(
+            Work(
+                index,
+                address % RING_BYTES,
+                length,
+                opcode=int(index % 3 == 0),
+                remote_address=rng.getrandbits(64),
+                remote_key=rng.getrandbits(32),
+                immediate=rng.getrandbits(32),
+            )
+        )
+        position = (address + length + rng.randrange(1, 200)) % RING_BYTES
+    return found

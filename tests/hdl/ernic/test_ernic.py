@@ -1,0 +1,234 @@
+"""The whole engine: doorbell to Ethernet frames out of the ring, byte for byte; recovery by acknowledgement frames."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+import cocotb
+import pytest
+
+from tests.hdl.ernic.bench import LOCAL_IP, LOCAL_MAC, RING_BYTES, Bench, Connection, Queue, works
+from tests.hdl.ernic.model import Command, Work, distance, opcode_of
+from tests.hdl.ernic_datapath.reference import Packet, encode
+from tests.hdl.module_bench import SIMULATORS, run_module
+
+BEAT = 64
+ETHERNET = 14
+QPN_AT = ETHERNET + 20 + 8 + 5
+PSN_AT = QPN_AT + 4
+ACKNOWLEDGE = 0x11
+ICRC_WAIT = 5
+
+
+class EngineBench(Bench):
+    """``ernic`` with a ring that answers after three cycles, a MAC, and a remote end that is told whole frames."""
+
+    inputs = (
+        *("ring_read_data", "m_axis_mac_tready"),
+        *("s_axis_mac_tdata", "s_axis_mac_tkeep", "s_axis_mac_tvalid", "s_axis_mac_tlast", "s_axis_mac_tuser"),
+    )
+
+    def __init__(self, dut: Any, **options: Any) -> None:
+        super().__init__(dut, **options)
+        self.ring = self.random.randbytes(RING_BYTES)
+        self.take_beats = 1.0
+        self.corrupt: set[int] = set()
+        """Numbers of acknowledgement frames that arrive with a wrong octet."""
+        self.frames: list[bytes] = []
+        self.beats: list[int] = []
+        """Cycles in which a beat was taken."""
+        self._rows: deque[int | None] = deque([None, None])
+        self._frame = bytearray()
+        self._ready = 0
+        self._receiving: deque[bytes] = deque()
+        self._acks_sent = 0
+
+    def expected(self, queue: Queue, psn: int) -> tuple[Packet, Command]:
+        """The packet with this PSN, from what was posted."""
+        connection = queue.connection
+        number = distance(psn, connection.psn)
+        work, offset = self._place(queue, number)
+        left = work.length - offset
+        length = min(left, connection.pmtu)
+        address = (work.local_address + offset) % RING_BYTES
+        opcode = opcode_of(work, offset == 0, left <= connection.pmtu)
+        packet = Packet(
+            opcode=opcode,
+            payload=(self.ring + self.ring)[address : address + length],
+            psn=psn,
+            dest_qpn=connection.remote_qpn,
+            migreq=True,
+            pkey=connection.pkey,
+            remote_address=work.remote_address,
+            remote_key=work.remote_key,
+            dma_length=work.length,
+            immediate=work.immediate,
+            dest_mac=connection.remote_mac,
+            source_mac=LOCAL_MAC,
+            dest_ip=connection.remote_ip,
+            source_ip=LOCAL_IP,
+            source_port=0xC000,
+            traffic_class=connection.traffic_class,
+            ttl=connection.ttl,
+        )
+        command = Command(
+            opcode=opcode,
+            psn=psn,
+            ack_request=False,
+            local_address=address,
+            payload_bytes=length,
+            remote_address=work.remote_address,
+            remote_key=work.remote_key,
+            dma_length=work.length,
+            immediate=work.immediate,
+            dest_qpn=connection.remote_qpn,
+            dest_mac=connection.remote_mac,
+            dest_ip=connection.remote_ip,
+            pkey=connection.pkey,
+            traffic_class=connection.traffic_class,
+            ttl=connection.ttl,
+        )
+        return packet, command
+
+    @staticmethod
+    def _place(queue: Queue, number: int) -> tuple[Work, int]:
+        for work in queue.works:
+            packets = work.packets(queue.connection.pmtu)
+            if number < packets:
+                return work, number * queue.connection.pmtu
+            number -= packets
+        raise AssertionError("a packet beyond what was posted")
+
+    def packet_side(self) -> None:
+        dut = self.dut
+        row = int(dut.ring_read_row.value) if dut.ring_read_enable.value else None
+        self._rows.append(row)
+        due = self._rows.popleft()
+        if due is not None:
+            dut.ring_read_data.value = int.from_bytes(self.ring[due * BEAT : due * BEAT + BEAT], "little")
+        if dut.m_axis_mac_tvalid.value and self._ready:
+            octets = int(dut.m_axis_mac_tdata.value).to_bytes(BEAT, "little")
+            self._frame += octets[: int(dut.m_axis_mac_tkeep.value).bit_length()]
+            self.beats.append(self.cycle)
+            if dut.m_axis_mac_tlast.value:
+                self._frame_out(bytes(self._frame))
+                self._frame.clear()
+        ready = int(self.take_beats >= 1.0 or self.random.random() < self.take_beats)
+        if ready != self._ready:
+            self._ready = ready
+            dut.m_axis_mac_tready.value = ready
+        self._frame_in()
+
+    def _frame_out(self, frame: bytes) -> None:
+        queue = self.queue_of(int.from_bytes(frame[QPN_AT : QPN_AT + 3], "big"))
+        ack_request = bool(frame[QPN_AT + 3] >> 7)
+        psn = int.from_bytes(frame[PSN_AT : PSN_AT + 3], "big")
+        packet, command = self.expected(queue, psn)
+        wanted = encode(Packet(**(packet.__dict__ | {"ack_request": ack_request})))
+        assert frame == wanted, f"PSN {psn:#x}:\n{frame.hex()}\n{wanted.hex()}"
+        self.frames.append(frame)
+        self.take(queue, Command(**(command.__dict__ | {"ack_request": ack_request, "cycle": self.cycle})))
+
+    def _frame_in(self) -> None:
+        dut = self.dut
+        fields = self.due_ack()
+        if fields is not None:
+            frame = bytearray(
+                encode(
+                    Packet(
+                        opcode=ACKNOWLEDGE,
+                        psn=fields["psn"],
+                        dest_qpn=fields["qpn"],
+                        pkey=fields["pkey"],
+                        immediate=fields["syndrome"] << 24 | 1,
+                        dest_mac=LOCAL_MAC,
+                        source_mac=fields["source_mac"],
+                        dest_ip=LOCAL_IP,
+                        source_ip=fields["source_ip"],
+                    )
+                )
+            )
+            if self._acks_sent in self.corrupt:
+                frame[-7] ^= 0x10
+            self._acks_sent += 1
+            self._receiving.append(bytes(frame))
+        if self._receiving:
+            frame = self._receiving.popleft()
+            assert len(frame) <= BEAT, "an acknowledgement fits into one beat"
+            dut.s_axis_mac_tdata.value = int.from_bytes(frame, "little")
+            dut.s_axis_mac_tkeep.value = (1 << len(frame)) - 1
+            dut.s_axis_mac_tlast.value = 1
+            dut.s_axis_mac_tvalid.value = 1
+        elif self._acks_sent:
+            dut.s_axis_mac_tvalid.value = 0
+
+
+@cocotb.test()
+async def doorbell_to_frames(dut):
+    bench = EngineBench(dut)
+    await bench.start()
+    queue = await bench.connect(2, Connection(pmtu=1024, psn=0xFFFFFE))
+    queue.store(works([0, 1, 64, 1024, 1025, 4097, 130, 3000], bench.random))
+    rung = bench.cycle
+    await queue.write("SQPI", queue.posted)
+    await bench.done(queue)
+    dut._log.info("doorbell to first beat: %d clocks, memory latency %d", bench.beats[0] - rung, bench.memory.latency)
+    assert len(bench.frames) == queue.total_packets()
+    assert await bench.read("FRAMES_OUT") == len(bench.frames)
+    assert await bench.read("RETRANSMITTED") == 0
+
+
+@cocotb.test()
+async def lost_packet_and_lost_answer(dut):
+    bench = EngineBench(dut, stall=0.2)
+    await bench.start(tick_width=6, ack_interval=3)
+    bench.take_beats = 0.8
+    for drop in (0, 5, 9):
+        queue = await bench.connect(3, Connection(pmtu=512, psn=0x1000 + drop, timeout=4))
+        gone: list[int] = []
+        queue.lose_command = lambda c, n=drop, g=gone: c.psn == 0x1000 + 2 * n and not g and not g.append(1)
+        await queue.post(works([512 * 6, 512 * 2 + 3, 512 * 2], bench.random))
+        await bench.done(queue)
+        assert bool(gone)
+    assert await bench.read("RETRANSMITTED") > 0
+    # The only answer is damaged on its way: the time runs out and the message is sent again.
+    queue = await bench.connect(3, Connection(pmtu=512, psn=5, timeout=4))
+    bench.corrupt.add(bench._acks_sent)
+    await queue.post(works([700], bench.random))
+    await bench.done(queue)
+    assert await bench.read("TIMEOUTS") == 1
+    assert len(queue.commands) == 4
+    assert await bench.read("ININVDUPCNT") == 1
+
+
+@cocotb.test()
+async def line_is_kept_busy(dut):
+    """Small messages and long ones: the MAC waits for the first ICRC of a stream only."""
+    bench = EngineBench(dut, latency=60)
+    await bench.start()
+    for pmtu, lengths in ((256, [256 * 30] * 2), (256, [256] * 24), (1024, [4096] * 6)):
+        queue = await bench.connect(2, Connection(pmtu=pmtu))
+        bench.beats.clear()
+        aligned = works(lengths, bench.random, aligned=True)
+        await queue.post(aligned)
+        await bench.done(queue)
+        idle = bench.beats[-1] - bench.beats[0] + 1 - len(bench.beats)
+        beats = len(bench.beats)
+        dut._log.info("PMTU %d, %d x %d bytes: %d beats, %d idle", pmtu, len(lengths), lengths[0], beats, idle)
+        assert idle <= ICRC_WAIT
+
+
+@cocotb.test()
+async def two_queue_pairs(dut):
+    bench = EngineBench(dut, stall=0.2)
+    await bench.start()
+    queues = [await bench.connect(n, Connection(pmtu=256, psn=n)) for n in (2, 4)]
+    for queue in queues:
+        await queue.post(works([256 * 6 + 1, 40, 256 * 5], bench.random))
+    await bench.done(*queues)
+
+
+@pytest.mark.parametrize("simulator", SIMULATORS)
+def test_ernic(simulator):
+    run_module("ernic/ernic", __name__, simulator, parameters={"RING_BYTES": RING_BYTES, "OUTSTANDING": 32})
