@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -43,7 +44,7 @@ class Design:
     fast: bool = False
     """Let the C++ compiler optimise: worth its time for long runs, not for a module's test."""
     public: tuple[str, ...] = ()
-    """What cocotb must reach below the top: a module's name for all of its signals, ``module.pattern`` for some of them."""
+    """What cocotb must reach below the top: a module's name for all of its signals, ``module.pattern`` for some."""
     top_public: tuple[str, ...] = ("*",)
     """Patterns of the top's ports and signals that cocotb must reach. Every public signal costs Verilator speed."""
 
@@ -165,6 +166,33 @@ def compile_design(design: Design, simulator: str = "verilator") -> Compiled:
                 os.environ.update(environment)
             stamp.touch()
     return Compiled(design, simulator, directory)
+
+
+def compile_program(design: Design) -> Path:
+    """Compile ``design`` with Verilator into a program of its own, without cocotb; return its path.
+
+    The design makes its own clocks. Cached like :func:`compile_design`, and raises the same.
+    """
+    name = f"program-{design.top}-{_fingerprint(design, 'verilator')}"
+    directory = BUILD_ROOT / name
+    program = directory / design.top
+    BUILD_ROOT.mkdir(parents=True, exist_ok=True)
+    with FileLock(BUILD_ROOT / f"{name}.lock", timeout=LOCK_TIMEOUT_SECONDS):
+        if not program.exists():
+            environment = {**os.environ, **verilator_environment()}
+            command = [f"{environment['VERILATOR_ROOT']}/bin/verilator", "--binary", *_verilator_arguments(design)]
+            command += ["--timescale", "/".join(TIMESCALE), "--top-module", design.top, "-Mdir", str(directory)]
+            command += ["-o", design.top, *(f"-I{folder}" for folder in INCLUDE_DIRS)]
+            command += [f"-D{key}={value}" for key, value in design.defines.items()]
+            command += [f"-G{key}={value}" for key, value in design.parameters.items()]
+            command += [str(path) for path in design.sources]
+            done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+            (BUILD_ROOT / f"{name}.log").write_text(done.stdout + done.stderr)
+            if done.returncode != 0:
+                program.unlink(missing_ok=True)
+                tail = "\n".join((done.stdout + done.stderr).splitlines()[-40:])
+                raise RuntimeError(f"Verilator cannot build {design.top}; log {BUILD_ROOT / name}.log:\n{tail}")
+    return program
 
 
 def run_tests(

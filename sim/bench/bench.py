@@ -24,7 +24,7 @@ TOP_PUBLIC = ("rst", "link_rst", "axil_clk", "s_axil_*", "irq_*", "released", "r
 
 
 def bench_design(body: Body, parameters: Mapping[str, int] | None = None, *, waves: bool = False) -> Design:
-    """Return the build of ``bench_top`` with ``parameters``; with ``waves`` traced, and with clocks of 50 % duty cycle."""
+    """Return the build of ``bench_top`` with ``parameters``; with ``waves`` traced, its clocks of 50 % duty cycle."""
     chosen = {**(parameters or {}), **({"SQUARE_CLOCKS": 1} if waves else {})}
     return design(HERE / "bench_top.f", body, chosen, top_public=TOP_PUBLIC, waves=waves)
 
@@ -32,14 +32,14 @@ def bench_design(body: Body, parameters: Mapping[str, int] | None = None, *, wav
 class Bench:
     """``bench_top`` as the session sees it.
 
-    Make it, then await :meth:`reset` before anything else: what is written before the simulation has begun, initial values overwrite.
+    Make it, then await :meth:`reset` before anything else: what is written before the simulation has begun is lost to
+    initial values.
     """
 
     def __init__(self, dut: Any) -> None:
         """Take cocotb's handle of ``bench_top``."""
         self._dut = dut
-        dut.rst.value = 1
-        dut.link_rst.value = 1
+        self.drive_resets(1)
         self.clocks = Clocks(dut.clocks)
         self.mac = MacPort(dut.mac, self.clocks)
         self.lanes = LanePlayer(dut.lanes)
@@ -48,13 +48,16 @@ class Bench:
         self.irq_ring = Interrupt(dut.irq_ring)
         self.irq_ernic = Interrupt(dut.irq_ernic)
 
+    def drive_resets(self, value: int) -> None:
+        """Set the resets of both clock domains."""
+        self._dut.rst.value = value
+        self._dut.link_rst.value = value
+
     async def reset(self) -> None:
         """Reset the design, both clock domains, and forget frames that had left it."""
-        self._dut.rst.value = 1
-        self._dut.link_rst.value = 1
+        self.drive_resets(1)
         await self.clocks.wait_cycles(RESET_CYCLES)
-        self._dut.link_rst.value = 0
-        self._dut.rst.value = 0
+        self.drive_resets(0)
         await self.clocks.wait_cycles(2)
         self.mac.take()
 

@@ -15,8 +15,9 @@ FEMTOSECONDS = 10**15
 class Clocks:
     """The clocks that ``bench_clocks.v`` makes.
 
-    Core edge n (n from 0) is at ``(2 n + 1) * core_half_fs``. A *cycle* is the number of such an edge; hardware stamps events with the
-    number of the edge that sampled them. The core clock never changes, so cycles and times convert without asking the simulator.
+    Core edge n (n from 0) is at ``(2 n + 1) * core_half_fs``. A *cycle* is the number of such an edge; hardware stamps
+    events with the number of the edge that sampled them. The core clock never changes, so cycles and times convert
+    without asking the simulator.
     """
 
     def __init__(self, handle: Any) -> None:
@@ -53,9 +54,9 @@ class Clocks:
         return -(-round(duration_ns * 1e6) // (2 * self.core_half_fs))
 
     async def wait_cycle(self, cycle: int) -> None:
-        """Return half a cycle after core edge ``cycle``, when all that it caused has settled; at once if that has passed.
+        """Return half a cycle after core edge ``cycle``, when all that it caused has settled.
 
-        One timer, however far away.
+        One timer, however far away; returns at once if that time has passed.
         """
         ahead = self.time_of(cycle) + self.core_half_fs - int(get_sim_time("step"))
         if ahead > 0:
@@ -65,9 +66,14 @@ class Clocks:
         """Wait for ``count`` further core edges."""
         await self.wait_cycle(self.now + count - 1)
 
-    def set_link_frequency(self, hertz: float) -> None:
-        """Change the link clock from its next edge on; the half period is rounded to 1 fs. Raise ``ValueError`` unless positive."""
+    @staticmethod
+    def link_half_of(hertz: float) -> int:
+        """Half a period in fs, rounded. Raise ``ValueError`` unless positive."""
         if hertz <= 0:
             raise ValueError(f"link clock of {hertz} Hz")
-        self._link_half_fs = round(FEMTOSECONDS / 2 / hertz)
+        return round(FEMTOSECONDS / 2 / hertz)
+
+    def set_link_frequency(self, hertz: float) -> None:
+        """Change the link clock from its next edge on. Raise ``ValueError`` unless positive."""
+        self._link_half_fs = self.link_half_of(hertz)
         self._link_half.value = self._link_half_fs

@@ -59,7 +59,10 @@ def design(
     defines: Mapping[str, str] | None = None,
     waves: bool = False,
 ) -> Design:
-    """Return the build of ``top`` (a ``.f`` list or ``.v`` file that uses bench modules), with everything public that the classes here need."""
+    """Return the build of ``top``, a ``.f`` list or ``.v`` file that uses bench modules.
+
+    Everything that the classes here need is public, and ``public`` and ``top_public`` as in :class:`sim.build.Design`.
+    """
     files = sources(top)
     return Design(
         top=top.stem,

@@ -1,6 +1,6 @@
 """The C++ bodies of the bench, as this process sees them.
 
-Under Verilator Python runs inside the simulator, so the functions of the DPI bodies are found in the running program itself.
+Under Verilator Python runs inside the simulator, so the functions of the DPI bodies are in the running program itself.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SIGNATURES: dict[str, tuple[object, list[object]]] = {
 
 @cache
 def library(probe: str) -> ctypes.CDLL | None:
-    """Return this program's symbols if the DPI body that defines function ``probe`` is linked in, else ``None`` (VPI body)."""
+    """Return this program's symbols if the DPI body with function ``probe`` is in it, else ``None`` (VPI body)."""
     program = ctypes.CDLL(None)
     if not hasattr(program, probe):
         return None

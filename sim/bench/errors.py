@@ -10,7 +10,7 @@ class BenchError(Exception):
 
 
 def flagged(where: str, flags: int, names: Sequence[str]) -> BenchError | None:
-    """Return an error that spells out the bits set in ``flags`` (bit i is ``names[i]``), or ``None`` if there are none."""
+    """Return an error that spells out the bits set in ``flags`` (bit i is ``names[i]``), or ``None`` if none is."""
     if flags == 0:
         return None
     found = [name for i, name in enumerate(names) if flags >> i & 1]

@@ -1,7 +1,6 @@
 // Chunk buffers of lane_player_dpi.v. The hardware side calls once a beat, the Python side (ctypes) once a chunk.
 //
-// Without Python a player can be given a pattern file instead (eb_lane_pattern), whose three parts it plays by itself: `idle` again
-// and again while any link asks for synchronisation, then `once`, then `loop` until a link asks again.
+// Without Python a player can be given the file of a recorded run (recording.py) and reads its chunks from there.
 
 #include <cstdint>
 #include <cstdio>
@@ -24,7 +23,6 @@ struct Chunk {
 
 struct Player {
     std::size_t lanes = 0;
-    std::uint32_t all_links = 0;
     Chunk buffer[2];
     std::uint32_t supplied = 0;
     std::uint32_t played = 0;
@@ -32,9 +30,8 @@ struct Player {
     bool stopped = true;
     const Chunk *playing = nullptr;
 
-    bool has_pattern = false;
-    bool in_sequence = false;
-    Chunk idle, once, loop;
+    // Chunks of a recorded run, if there are any.
+    std::FILE *file = nullptr;
 
     std::size_t flag_words() const { return (lanes * 4 + 31) / 32; }
 };
@@ -67,49 +64,46 @@ void put(svBitVecVal *target, const std::uint32_t *source, std::size_t words) {
     std::memcpy(target, source, words * sizeof(std::uint32_t));
 }
 
-// The chunk to play at a boundary, or nullptr.
-const Chunk *next_chunk(Player &p, std::uint32_t sync_n) {
-    if (p.has_pattern) {
-        if (sync_n != p.all_links) {
-            p.in_sequence = false;
-            return &p.idle;
+// Read the next chunk of a recorded run into the buffer; at its end the player falls silent.
+void read_chunk(Player &p) {
+    std::uint32_t beats = 0;
+    if (std::fread(&beats, sizeof beats, 1, p.file) == 1) {
+        std::vector<std::uint32_t> data(beats * p.lanes);
+        std::vector<std::uint16_t> flags(beats * p.lanes);
+        std::vector<std::uint8_t> side(beats);
+        if (std::fread(data.data(), sizeof data[0], data.size(), p.file) == data.size() &&
+            std::fread(flags.data(), sizeof flags[0], flags.size(), p.file) == flags.size() &&
+            std::fread(side.data(), sizeof side[0], side.size(), p.file) == side.size()) {
+            fill(p, p.buffer[p.supplied & 1], data.data(), flags.data(), side.data(), beats);
+            ++p.supplied;
+            return;
         }
-        if (p.in_sequence) return &p.loop;
-        p.in_sequence = true;
-        return &p.once;
     }
-    return p.supplied != p.played ? &p.buffer[p.played & 1] : nullptr;
+    std::fclose(p.file);
+    p.file = nullptr;
 }
 
-bool read_part(Player &p, Chunk &chunk, std::FILE *file, std::uint32_t beats) {
-    std::vector<std::uint32_t> data(beats * p.lanes);
-    std::vector<std::uint16_t> flags(beats * p.lanes);
-    std::vector<std::uint8_t> side(beats);
-    const bool complete = std::fread(data.data(), 4, data.size(), file) == data.size() &&
-                          std::fread(flags.data(), 2, flags.size(), file) == flags.size() &&
-                          std::fread(side.data(), 1, side.size(), file) == side.size();
-    if (complete) fill(p, chunk, data.data(), flags.data(), side.data(), beats);
-    return complete && beats > 0;
+// The chunk to play at a boundary, or nullptr.
+const Chunk *next_chunk(Player &p) {
+    if (p.file != nullptr) read_chunk(p);
+    return p.supplied != p.played ? &p.buffer[p.played & 1] : nullptr;
 }
 
 }  // namespace
 
 extern "C" {
 
-void eb_lane_open(int player, int lanes, int links) {
-    Player &p = players[player];
-    p = Player();
-    p.lanes = static_cast<std::size_t>(lanes);
-    p.all_links = links == 32 ? ~0u : (1u << links) - 1u;
+void eb_lane_open(int player, int lanes) {
+    players[player] = Player();
+    players[player].lanes = static_cast<std::size_t>(lanes);
 }
 
 // The next beat. Returns bit 0: first of a chunk; bit 1: no chunk was there; bits 2 to 4: sysref, trigger, laser; bit 5: a beat.
-int eb_lane_beat(int player, int sync_n, svBitVecVal *data, svBitVecVal *charisk, svBitVecVal *notintable,
-                 svBitVecVal *disperr) {
+int eb_lane_beat(int player, svBitVecVal *data, svBitVecVal *charisk, svBitVecVal *notintable, svBitVecVal *disperr) {
     Player &p = players[player];
     const std::size_t words = p.flag_words();
     const bool start = p.position == 0;
-    if (start) p.playing = next_chunk(p, static_cast<std::uint32_t>(sync_n));
+    if (start) p.playing = next_chunk(p);
     const Chunk *chunk = p.playing;
     if (chunk == nullptr) {
         // The vectors may end inside a word; the bits above must stay zero.
@@ -148,18 +142,11 @@ int eb_lane_supply(int player, const std::uint32_t *data, const std::uint16_t *f
 // For Python: no chunk follows; a player that has played all is silent without an error.
 void eb_lane_stop(int player) { players[player].stopped = true; }
 
-// Play a pattern file: three uint32 with the beats of idle, once and loop, then each part's data, flags and side as eb_lane_supply
-// takes them. Returns 0 if the file cannot be read.
-int eb_lane_pattern(int player, const char *path) {
-    Player &p = players[player];
-    std::FILE *file = std::fopen(path, "rb");
-    if (file == nullptr) return 0;
-    std::uint32_t beats[3];
-    const bool complete = std::fread(beats, 4, 3, file) == 3 && read_part(p, p.idle, file, beats[0]) &&
-                          read_part(p, p.once, file, beats[1]) && read_part(p, p.loop, file, beats[2]);
-    std::fclose(file);
-    p.has_pattern = complete;
-    return complete;
+// Play the chunks of a file: for each uint32 beats, then data, flags and side as eb_lane_supply takes them.
+// Returns 0 if it cannot be opened.
+int eb_lane_file(int player, const char *path) {
+    players[player].file = std::fopen(path, "rb");
+    return players[player].file != nullptr;
 }
 
 }  // extern "C"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -33,8 +32,8 @@ SIDE_LASER = 4
 class ChunkRequest:
     """The player has begun the last chunk it has.
 
-    ``index`` is the number of the chunk wanted, ``first_beat`` the number of its first beat since the start, ``sync_n`` the links' SYNC~ (bit i:
-    link i) when the chunk before it began.
+    ``index`` is the number of the chunk wanted, ``first_beat`` the number of its first beat since the start, ``sync_n``
+    the links' SYNC~ (bit i: link i) when the chunk before it began.
     """
 
     index: int
@@ -133,11 +132,12 @@ class LanePlayer:
     def supply(
         self, data: NDArray[np.uint32], flags: NDArray[np.uint16], side: NDArray[np.uint8] | None = None
     ) -> None:
-        """Append one chunk: ``data`` and ``flags`` of shape [beats, lanes], ``side`` of shape [beats] (all zero if left out).
+        """Append one chunk: ``data`` and ``flags`` of shape [beats, lanes], ``side`` of shape [beats] (else zero).
 
-        An octet's K, not-in-table and disparity flags are bits 0, 4 and 8 of ``flags`` shifted left by its position in the beat; ``side`` holds
-        ``SIDE_SYSREF``, ``SIDE_TRIGGER``, ``SIDE_LASER``. The arrays are copied. Raise ``ValueError`` for a wrong shape or length,
-        :class:`BenchError` if two chunks are already waiting or the player has run dry.
+        An octet's K, not-in-table and disparity flags are bits 0, 4 and 8 of ``flags`` shifted left by its position in
+        the beat; ``side`` holds ``SIDE_SYSREF``, ``SIDE_TRIGGER``, ``SIDE_LASER``. The arrays are copied. Raise
+        ``ValueError`` for a wrong shape or length, :class:`BenchError` if two chunks are already waiting or the player
+        has run dry.
         """
         if side is None:
             side = np.zeros(len(data), np.uint8)
@@ -165,7 +165,10 @@ class LanePlayer:
         return ChunkRequest(self._supplied, self._beats, int(self._sync_n.value))
 
     def stop(self) -> None:
-        """Let the lanes fall silent when all chunks are played, until one is supplied again; without this that is an error."""
+        """Let the lanes fall silent when all chunks are played, until one is supplied again.
+
+        Without this, to run out of chunks is an error.
+        """
         self._body.stop()
 
     def error(self) -> BenchError | None:
@@ -178,28 +181,3 @@ class LanePlayer:
         """Raise :class:`BenchError` if a chunk has come too late."""
         if error := self.error():
             raise error
-
-
-@dataclass(frozen=True)
-class Part:
-    """Beats of a pattern: ``data`` uint32 and ``flags`` uint16 of shape [beats, lanes], ``side`` uint8 of shape [beats]."""
-
-    data: NDArray[np.uint32]
-    flags: NDArray[np.uint16]
-    side: NDArray[np.uint8]
-
-
-def write_pattern(path: Path, idle: Part, once: Part, loop: Part) -> None:
-    """Write the file from which a player of a run without Python plays (``eb_lane_pattern`` in ``lane_player.cpp``).
-
-    ``idle`` repeats while any SYNC~ is low, then comes ``once``, then ``loop`` repeats. Raise ``ValueError`` if shapes differ.
-    """
-    parts = (idle, once, loop)
-    for part in parts:
-        shape = (len(part.side), idle.data.shape[1])
-        if part.data.shape != shape or part.flags.shape != shape or shape[0] == 0:
-            raise ValueError(f"pattern part of shapes {part.data.shape}, {part.flags.shape}, {part.side.shape}")
-    with path.open("wb") as file:
-        file.write(np.array([len(part.side) for part in parts], "<u4").tobytes())
-        for part in parts:
-            file.write(part.data.astype("<u4").tobytes() + part.flags.astype("<u2").tobytes() + part.side.tobytes())

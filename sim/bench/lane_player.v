@@ -67,7 +67,6 @@ module lane_player #(
 `ifdef EB_DPI
     lane_player_dpi #(
         .PLAYER(PLAYER),
-        .LINKS(LINKS),
 `else
     lane_player_vpi #(
         .CHUNK_BEATS(CHUNK_BEATS),
@@ -75,9 +74,6 @@ module lane_player #(
         .LANES(LANES)
     ) body (
         .link_clk(link_clk),
-`ifdef EB_DPI
-        .sync_n(sync_n),
-`endif
         .playing(playing),
         .chunk_start(chunk_start),
         .missing(missing),

@@ -8,13 +8,10 @@
 module lane_player_dpi #(
     // Number of this player, 0 to 3.
     parameter PLAYER = 0,
-    // Links. 1 to 32.
-    parameter LINKS = 16,
     // Lanes. Even.
     parameter LANES = 32
 ) (
     input  wire                link_clk,
-    input  wire [LINKS-1:0]    sync_n,
     output reg                 playing,
     output reg                 chunk_start,
     output reg                 missing,
@@ -27,10 +24,9 @@ module lane_player_dpi #(
     output reg                 laser
 );
 
-    import "DPI-C" function void eb_lane_open(input int player, input int lanes, input int links);
+    import "DPI-C" function void eb_lane_open(input int player, input int lanes);
     import "DPI-C" function int eb_lane_beat(
         input int player,
-        input int sync_n,
         output bit [LANES*32-1:0] data,
         output bit [LANES*4-1:0] charisk,
         output bit [LANES*4-1:0] notintable,
@@ -52,7 +48,7 @@ module lane_player_dpi #(
     bit   [LANES*4-1:0]  disperr;
 
     initial begin
-        eb_lane_open(PLAYER, LANES, LINKS);
+        eb_lane_open(PLAYER, LANES);
         playing = 1'b0;
         chunk_start = 1'b0;
         missing = 1'b0;
@@ -67,7 +63,7 @@ module lane_player_dpi #(
 
     always @(posedge link_clk) begin
         /* verilator lint_off BLKSEQ */ // a value of this process only
-        status = eb_lane_beat(PLAYER, {{(32 - LINKS) {1'b0}}, sync_n}, data, charisk, notintable, disperr);
+        status = eb_lane_beat(PLAYER, data, charisk, notintable, disperr);
         /* verilator lint_on BLKSEQ */
         playing <= status[PLAYING];
         chunk_start <= status[START];

@@ -34,6 +34,10 @@ struct Port {
     std::deque<Collected> collected;
     // The frame that Python is reading; kept until it asks for the next.
     Collected taken;
+    // Count frames instead of keeping them.
+    bool sink = false;
+    std::uint64_t frames = 0;
+    std::uint64_t octets = 0;
 
     // To the design: by earliest cycle, equal cycles in the order of injection (a multimap keeps it).
     std::multimap<std::uint64_t, Replayed> waiting;
@@ -64,7 +68,9 @@ int eb_mac_collect(int port, int first, int last, int octets, long long cycle, c
     }
     if (last) {
         frame.last_cycle = static_cast<std::uint64_t>(cycle);
-        p.collected.push_back(std::move(frame));
+        ++p.frames;
+        p.octets += frame.octets.size();
+        if (!p.sink) p.collected.push_back(std::move(frame));
         frame = Collected();
     }
     return fits;
@@ -123,7 +129,9 @@ void eb_mac_inject(int port, const std::uint8_t *data, std::uint32_t octets, std
 // For Python: frames injected whose first beat has not been played.
 unsigned eb_mac_waiting(int port) { return static_cast<unsigned>(ports[port].waiting.size()); }
 
-// Forget all frames.
-void eb_mac_clear(int port) { ports[port] = Port(); }
+// Without Python: from now on frames are counted and forgotten; what has been counted so far.
+void eb_mac_sink(int port) { ports[port].sink = true; }
+std::uint64_t eb_mac_frames(int port) { return ports[port].frames; }
+std::uint64_t eb_mac_octets(int port) { return ports[port].octets; }
 
 }  // extern "C"

@@ -37,7 +37,7 @@ _ERRORS = (
 
 @dataclass(frozen=True, slots=True)
 class TxFrame:
-    """A frame that left the design: its octets without preamble and FCS, and the core cycles of its first and last beat."""
+    """A frame that left the design: octets without preamble and FCS, core cycles of its first and last beat."""
 
     data: bytes
     first_cycle: int
@@ -187,18 +187,28 @@ class MacPort:
         program = library("eb_mac_take")
         self._store: _Store = _VpiStore(handle.body, clocks) if program is None else _DpiStore(program, port)
 
-    def set_rate(self, gigabits_per_second: float) -> None:
-        """Set the line rate in Gb/s, framing overhead included; 0 holds the design back until the rate is set again.
+    def rate_word(self, gigabits_per_second: float) -> int:
+        """Octets a core cycle at a line rate in Gb/s, 16.16 fixed point.
 
-        Raise ``ValueError`` if the rate is negative or above 64 octets a cycle times eight.
+        Raise ``ValueError`` unless between 0 and 512 octets.
         """
         octets = gigabits_per_second * 1e9 / 8 * self._clocks.core_period_s
         if not 0 <= octets <= 512:
             raise ValueError(f"line rate of {gigabits_per_second} Gb/s is not between 0 and 512 octets a core cycle")
-        self._rate.value = round(octets * 65536)
+        return round(octets * 65536)
+
+    def set_rate(self, gigabits_per_second: float) -> None:
+        """Set the line rate, framing overhead included; 0 holds the design back until the rate is set again.
+
+        Raise ``ValueError`` as :meth:`rate_word` does.
+        """
+        self._rate.value = self.rate_word(gigabits_per_second)
 
     async def frame(self) -> None:
-        """Return as soon as a frame is there to be taken. Raise :class:`BenchError` if the design broke the protocol."""
+        """Return as soon as a frame is there to be taken.
+
+        Raise :class:`BenchError` if the design breaks the protocol meanwhile.
+        """
         while not self._store.pending():
             await self._events
             if not self._store.pending():
@@ -212,10 +222,11 @@ class MacPort:
         return frames
 
     def inject(self, frame: bytes, cycle: int, *, bad_fcs: bool = False) -> None:
-        """Replay ``frame`` so that the design samples its first beat at core edge ``cycle``, or as soon after as the line is free.
+        """Replay ``frame``: its first beat is sampled at core edge ``cycle``, or as soon after as the line is free.
 
-        Frames go in the order of their cycles, equal cycles in the order of the calls; one that has begun is never interrupted.
-        The earliest cycle that can be kept is ``clocks.now + 1``. Raise ``ValueError`` if the frame is empty or too long.
+        Frames go in the order of their cycles, equal cycles in the order of the calls; one that has begun is never
+        interrupted. The earliest cycle that can be kept is ``clocks.now + 1``. Raise ``ValueError`` if the frame is
+        empty or too long.
         """
         if not 0 < len(frame) <= LONGEST_FRAME:
             raise ValueError(f"frame of {len(frame)} octets; 1 to {LONGEST_FRAME} can be replayed")

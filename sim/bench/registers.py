@@ -7,7 +7,6 @@ from typing import Any
 
 from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiResp
 
-
 _DRIVEN = ("awaddr", "awprot", "awvalid", "wdata", "wstrb", "wvalid", "bready", "araddr", "arprot", "arvalid", "rready")
 
 
@@ -19,9 +18,9 @@ class AxilRegisters:
     """32-bit registers by byte address; accesses take simulated time and come one after the other."""
 
     def __init__(self, handle: Any, prefix: str = "s_axil", clock: str = "axil_clk") -> None:
-        """Take the handle of the module with the bus ``prefix`` and with ``clock``, which must be ``axil_clk`` of the bench top.
+        """Take the handle of the module with the bus ``prefix`` and with ``clock``, the ``axil_clk`` of the bench top.
 
-        (Its handshake outputs are held for Python from one core edge to the next and sampled between the two; see the README.)
+        (The design's answers are held from one core edge to the next and sampled half way; see the README.)
         """
         self._handle, self._prefix, self._clock = handle, prefix, clock
         self._made: AxiLiteMaster | None = None

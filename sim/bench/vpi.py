@@ -1,7 +1,8 @@
 """Array elements of the VPI bodies, read and written at no simulated time.
 
-The one file that leans on cocotb's private handle: values cross VPI as one character a bit, and asking for that string directly is more than
-twice as fast as building a ``LogicArray`` from it. Where the private call is missing the public one is used.
+The one file that leans on cocotb's private handle: values cross VPI as one character a bit, and asking for that string
+directly is more than twice as fast as building a ``LogicArray`` from it. Where the private call is missing the public
+one is used.
 """
 
 from __future__ import annotations
@@ -47,13 +48,13 @@ class WordArray:
         self._element(index).set(Immediate(value))
 
     def octets(self, first: int, count: int) -> bytes:
-        """``count`` octets from the start of element ``first`` on, least significant first, of an array of 512-bit words."""
+        """``count`` octets from the start of element ``first`` on, of an array of 512-bit words, lowest octet first."""
         words = -(-count // 64)
         text = "".join(self.bits(first + i) for i in reversed(range(words)))
         # The last word may be undefined above the octets asked for.
         return int(text[len(text) - 8 * count :] or "0", 2).to_bytes(count, "little")
 
     def set_octets(self, first: int, data: bytes) -> None:
-        """Write ``data`` from the start of element ``first`` on, of an array of 512-bit words; fill the last word with zeros."""
+        """Write ``data`` from the start of element ``first`` on, of an array of 512-bit words, zeros behind it."""
         for i in range(0, len(data), 64):
             self[first + i // 64] = int.from_bytes(data[i : i + 64], "little")

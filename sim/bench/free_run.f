@@ -1,0 +1,2 @@
+bench_top.f
+free_run.v
