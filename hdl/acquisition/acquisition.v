@@ -24,7 +24,7 @@ module acquisition #(
     input  wire             trigger,
     input  wire             laser,
 
-    // Stream from the link receiver.
+    // Stream from the link receiver. While it is down, s_axis_error_kinds says why.
     input  wire             link_up,
     input  wire [1023:0]    s_axis_tdata,
     input  wire             s_axis_tvalid,
@@ -259,6 +259,7 @@ module acquisition #(
         .error_lanes(late_error_lanes),
         .stamp(late_stamp),
         .now(now),
+        .down_kinds(link_up || s_axis_tvalid ? 16'd0 : s_axis_error_kinds),
         .word_valid(word_valid),
         .word_filled(word_filled),
         .word_tag(word_tag),

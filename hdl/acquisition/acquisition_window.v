@@ -32,6 +32,8 @@ module acquisition_window #(
     input  wire [LANES-1:0] error_lanes,
     input  wire [63:0]      stamp,
     input  wire [63:0]      now,
+    // Why the link is down, bits of LinkError, while it is.
+    input  wire [15:0]      down_kinds,
 
     // To the crossing: the late stream's word, or zeros if filled. The tag tells neighbouring windows apart.
     output wire             word_valid,
@@ -72,6 +74,7 @@ module acquisition_window #(
     reg              lost_before;
     reg              overflowed;
     reg  [15:0]      kinds;
+    reg  [15:0]      reasons;     // for a link that went down, since the window opened
     reg  [LANES-1:0] lanes;
     reg  [63:0]      sample_time;
     reg  [55:0]      start;
@@ -90,7 +93,8 @@ module acquisition_window #(
     wire             last = emit && words_left == 18'd1;
     wire             overflow = emit && !overflowed && !word_ready;
     wire [63:0]      word_time = lost ? now : stamp;
-    wire [15:0]      new_kinds = (valid && !lost ? error_kinds : 16'd0) | {15'd0, lost} << LINK_DOWN
+    wire [15:0]      new_kinds = (valid && !lost ? error_kinds : 16'd0)
+                                 | (lost ? reasons : 16'd0) | {15'd0, lost} << LINK_DOWN
                                  | {15'd0, overflow} << CROSSING_OVERFLOW;
     wire [LANES-1:0] new_lanes = valid && !lost ? error_lanes : {LANES{1'b0}};
     wire [15:0]      all_kinds = kinds | new_kinds;
@@ -121,12 +125,15 @@ module acquisition_window #(
             lost_before <= 1'b0;
             overflowed <= 1'b0;
             kinds <= 16'd0;
+            reasons <= 16'd0;
             lanes <= {LANES{1'b0}};
             silence <= 5'd0;
             // So that the first filled word, if there is no other, begins a sample.
             sample_full <= 1'b1;
         end
 
+        // They come before the late stream ends, and count only if it ends in the window.
+        if (state != IDLE) reasons <= reasons | down_kinds;
         if (lost) lost_before <= 1'b1;
         if (emit) begin
             state <= RUN;

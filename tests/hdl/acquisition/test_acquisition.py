@@ -50,6 +50,7 @@ class Link:
         self.epoch = 0
         self.beat = None  # of the present clock
         self.errors = {}  # (tick, word) -> (kinds, lanes)
+        self.reason = 0  # error kinds shown while down
         self.stamps = {}  # (epoch, tick) -> time of the sample's first word
 
     async def run(self):
@@ -64,6 +65,7 @@ class Link:
                 tick = phase = 0
                 self.beat = None
                 dut.s_axis_tvalid.value = 0
+                dut.s_axis_error_kinds.value = self.reason
                 continue
             if tick == phase == 0:
                 self.epoch += 1
@@ -342,6 +344,7 @@ async def test_link_fails_in_the_window(dut, wait, fault):
     await ClockCycles(dut.link_clk, wait)
     if fault == "down":
         tb.link.up = False
+        tb.link.reason = LinkError.CGS_LOST
     elif fault == "silent":
         tb.link.silent = True
     else:
@@ -354,7 +357,7 @@ async def test_link_fails_in_the_window(dut, wait, fault):
     assert frame.payload[kept:].count(0) == len(good) - kept
     clocks = max(0, wait - 4 * 3)
     assert abs(kept // 128 - clocks) <= 8
-    assert frame.link_errors == LinkError.LINK_DOWN
+    assert frame.link_errors == LinkError.LINK_DOWN | tb.link.reason
     # Comes back, counting from 0 after it was down.
     tb.link.up, tb.link.silent, tb.link.words = True, False, 4
     await tb.settle(40)
@@ -362,6 +365,21 @@ async def test_link_fails_in_the_window(dut, wait, fault):
     beat = await tb.trigger()
     await tb.ring.wait(2)
     tb.check(tb.ring.frames[1], beat)
+
+
+@cocotb.test()
+async def test_link_fails_behind_the_window(dut):
+    """Going down after the last word has come is none of the frame's business, however late that word is looked at."""
+    tb = TB(dut)
+    await tb.start(2)
+    tb.link.reason = LinkError.CGS_LOST
+    await tb.phase(0)
+    beat = await tb.trigger()
+    while tb.link.beat != Beat(beat.tick + 1, 3, beat.epoch):
+        await FallingEdge(dut.link_clk)
+    tb.link.up = False
+    await tb.ring.wait(1)
+    tb.check(tb.ring.frames[0], beat)
 
 
 @cocotb.test()
