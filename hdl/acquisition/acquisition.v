@@ -289,8 +289,7 @@ module acquisition #(
     wire                   packed_end_ready;
     wire [END_WIDTH-1:0]   packed_end;
 
-    // verilator lint_off PINCONNECTEMPTY
-    // Nobody asks for levels, and end records always have room.
+    // verilator lint_off PINCONNECTEMPTY // Nobody asks for levels, and end records always have room.
     cdc_fifo #(
         .WIDTH(BEGIN_WIDTH),
         .DEPTH(WINDOWS)

@@ -46,8 +46,7 @@ module acquisition_clock (
         end
     end
 
-    // verilator lint_off UNUSEDSIGNAL
-    // Both operands are below 2^53.
+    // verilator lint_off UNUSEDSIGNAL // Both operands are below 2^53.
     wire unused_carry = next[54];
     // verilator lint_on UNUSEDSIGNAL
 

@@ -80,8 +80,7 @@ module acquisition_window #(
     reg  [55:0]      start;
 
     // The first sample at or behind the start: a start that was missed must not wait for the counter to come round.
-    // verilator lint_off UNUSEDSIGNAL
-    // Only the sign is asked for.
+    // verilator lint_off UNUSEDSIGNAL // Only the sign is asked for.
     wire [55:0]      ahead = tick - start;
     // verilator lint_on UNUSEDSIGNAL
     wire             starts = valid && first && !ahead[55];

@@ -15,8 +15,7 @@ module axil_to_reg_bus #(
 
     // AXI4-Lite.
     input  wire [ADDR_WIDTH-1:0] s_axil_awaddr,
-    // verilator lint_off UNUSEDSIGNAL
-    // The register bus knows no protection levels.
+    // verilator lint_off UNUSEDSIGNAL // The register bus knows no protection levels.
     input  wire [2:0]            s_axil_awprot,
     // verilator lint_on UNUSEDSIGNAL
     input  wire                  s_axil_awvalid,
@@ -29,8 +28,7 @@ module axil_to_reg_bus #(
     output reg                   s_axil_bvalid,
     input  wire                  s_axil_bready,
     input  wire [ADDR_WIDTH-1:0] s_axil_araddr,
-    // verilator lint_off UNUSEDSIGNAL
-    // As above.
+    // verilator lint_off UNUSEDSIGNAL // As above.
     input  wire [2:0]            s_axil_arprot,
     // verilator lint_on UNUSEDSIGNAL
     input  wire                  s_axil_arvalid,
@@ -141,8 +139,7 @@ module axil_to_reg_bus #(
         end
     end
 
-    // verilator lint_off UNUSEDSIGNAL
-    // Addresses are of words; AXI4-Lite leaves the low bits of an address without meaning.
+    // verilator lint_off UNUSEDSIGNAL // Addresses are of words; AXI4-Lite leaves the low bits of an address without meaning.
     wire [3:0] unused_address_bits = {aw_addr[1:0], ar_addr[1:0]};
     // verilator lint_on UNUSEDSIGNAL
 

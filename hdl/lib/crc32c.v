@@ -28,8 +28,7 @@ module crc32c #(
     // Which data bits enter bit `row` of the result. The last data bit contributes the polynomial itself, each earlier one
     // what the later one does, shifted once more.
     function [DATA_WIDTH-1:0] row_mask;
-        // verilator lint_off UNUSEDSIGNAL
-        // An integer, because it is called with a genvar; 0 to 31.
+        // verilator lint_off UNUSEDSIGNAL // An integer, because it is called with a genvar; 0 to 31.
         input integer row;
         // verilator lint_on UNUSEDSIGNAL
         integer column;

@@ -7,8 +7,7 @@ module ring_bank #(
     // Rows of 64 bytes. At least 2.
     parameter ROWS = 1024,
     // Kind of memory for synthesis: "ultra" or "block".
-    // verilator lint_off UNUSEDPARAM
-    // Only an attribute uses it.
+    // verilator lint_off UNUSEDPARAM // Only an attribute uses it.
     parameter STYLE = "block",
     // verilator lint_on UNUSEDPARAM
     // Derived; do not override.

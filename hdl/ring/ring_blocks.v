@@ -92,8 +92,7 @@ module ring_blocks #(
     reg         looked;
     reg         any_committed;
     reg  [19:0] end_granule;
-    // verilator lint_off UNUSEDSIGNAL
-    // Only the sign is asked for.
+    // verilator lint_off UNUSEDSIGNAL // Only the sign is asked for.
     wire [19:0] freed_beyond = free_granule - end_granule;
     // verilator lint_on UNUSEDSIGNAL
     wire [9:0]  not_acknowledged = allocated - block_ack[9:0];

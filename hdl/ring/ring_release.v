@@ -139,8 +139,7 @@ module ring_release #(
         end
     end
 
-    // verilator lint_off UNUSEDSIGNAL
-    // An address beyond the ring counts modulo the ring.
+    // verilator lint_off UNUSEDSIGNAL // An address beyond the ring counts modulo the ring.
     wire unused_address_bits = &release_address[31:INDEX_WIDTH+12];
     // verilator lint_on UNUSEDSIGNAL
 

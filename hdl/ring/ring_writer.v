@@ -209,8 +209,7 @@ module ring_writer #(
         end
     end
 
-    // verilator lint_off UNUSEDSIGNAL
-    // A block is at most 2^23 bytes and a whole number of words.
+    // verilator lint_off UNUSEDSIGNAL // A block is at most 2^23 bytes and a whole number of words.
     wire [15:0] unused_mask_bits = {block_mask[32:24], block_mask[6:0]};
     // verilator lint_on UNUSEDSIGNAL
 
