@@ -1,9 +1,10 @@
 // Memory of the processing system: an AXI4 slave whose content Python reads and writes at no simulated time.
 //
-// INCR bursts of any size up to the bus width, in order, each direction with up to 16 bursts outstanding. The first data beat of a read
-// is offered READ_LATENCY clocks after its address was taken, the response of a write WRITE_LATENCY clocks after its last beat.
-// What a design must not do (other burst types, 4 KiB crossings, WLAST at a wrong beat, addresses outside, unstable offers) sets `errors`; accesses
-// outside are answered with DECERR, other bad ones with SLVERR. The content is in `axi_memory_dpi` (EB_DPI defined) or `axi_memory_vpi`.
+// INCR bursts of any size up to the bus width, in order, each direction with up to 16 bursts outstanding. The first data beat
+// of a read is offered READ_LATENCY clocks after its address was taken, the response of a write WRITE_LATENCY clocks after its
+// last beat. What a design must not do (other burst types, 4 KiB crossings, WLAST at a wrong beat, addresses outside, unstable
+// offers) sets `errors`; accesses outside are answered with DECERR, other bad ones with SLVERR. The content is in
+// `axi_memory_dpi` (EB_DPI defined) or `axi_memory_vpi`.
 
 `timescale 1ns / 1fs
 `default_nettype none
@@ -78,7 +79,8 @@ module axi_memory #(
 
     // Response to a burst. The last octet decides on the 4 KiB boundary.
     function [1:0] verdict(input [63:0] addr, input [7:0] len, input [2:0] size, input [1:0] burst);
-        verdict = addr < BASE || addr - BASE >= BYTES ? DECERR : (bad_burst(len, size, burst) || crossing(addr[11:0], len, size)) ? SLVERR : OKAY;
+        verdict = addr < BASE || addr - BASE >= BYTES ? DECERR :
+                  (bad_burst(len, size, burst) || crossing(addr[11:0], len, size)) ? SLVERR : OKAY;
     endfunction
 
     function bad_burst(input [7:0] len, input [2:0] size, input [1:0] burst);

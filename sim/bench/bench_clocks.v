@@ -1,8 +1,9 @@
 // The two clocks of the bench and the core cycle number.
 //
-// Clocks are made here and not in Python: no call into cocotb an edge, and a run without Python has them too. A simulator pays for each
-// point of time at which anything happens, so a clock falls where the other one rises; only where it rises twice in a row it falls half
-// way between. Rising edges are exact, duty cycles vary. With SQUARE both are 50 %, for waveforms; nothing but their look depends on it.
+// Clocks are made here and not in Python: no call into cocotb an edge, and a run without Python has them too. A simulator pays
+// for each point of time at which anything happens, so a clock falls where the other one rises; only where it rises twice in a
+// row it falls half way between. Rising edges are exact, duty cycles vary. With SQUARE both are 50 %, for waveforms; nothing but
+// their look depends on it.
 
 `timescale 1fs / 1fs
 `default_nettype none

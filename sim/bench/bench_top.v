@@ -1,13 +1,13 @@
 // The bench: the front end between its clocks, lanes, MAC, memory and probe. What software does comes in over AXI4-Lite.
 //
-//        lanes ──► ┌──────────┐ ──► mac          Python: supplies chunks, takes and injects frames, reads and writes memory,
-//        (player)  │   dut    │ ◄── (port)       accesses registers, waits for interrupts. HDL alone: clocks, pacing, checks, probe.
-//     s_axil ────► │(frontend)│ ──► memory
+//        lanes ──► ┌──────────┐ ──► mac        Python: supplies chunks, takes and injects frames, reads and writes memory,
+//        (player)  │   dut    │ ◄── (port)     accesses registers, waits for interrupts.
+//     s_axil ────► │(frontend)│ ──► memory     HDL alone: clocks, pacing, checks, probe.
 //                  └──────────┘ ──► interrupts
 //
-// `s_axil` is for a master that samples and drives at rising edges of `axil_clk`, half way between core edges: all that the design answers is
-// held here for it from one core edge to the next. A master can so be written in Python or HDL without caring in which order a
-// simulator runs what happens at a core edge.
+// `s_axil` is for a master that samples and drives at rising edges of `axil_clk`, between core edges: all that the design
+// answers is held here for it from one core edge to the next. A master can so be written in Python or HDL without caring in
+// which order a simulator runs what happens at a core edge.
 
 `timescale 1ns / 1fs
 `default_nettype none

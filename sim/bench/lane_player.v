@@ -87,7 +87,7 @@ module lane_player #(
     );
 
     generate
-        if (PLAYER < 0 || PLAYER > 3 || LINKS < 1 || LINKS > 32 || LANES < 2 || LANES % 2 != 0 || CHUNK_BEATS < 4) begin : check_sizes
+        if (PLAYER < 0 || PLAYER > 3 || LINKS < 1 || LINKS > 32 || LANES < 2 || LANES % 2 != 0 || CHUNK_BEATS < 4) begin : check
             initial $fatal(1, "%m: PLAYER 0 to 3, LINKS 1 to 32, LANES even, CHUNK_BEATS at least 4");
         end
     endgenerate

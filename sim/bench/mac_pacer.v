@@ -1,4 +1,4 @@
-// Takes frames at the rate of an Ethernet line: a credit of octets grows every clock and each beat spends what it occupies on the wire.
+// Takes frames at the rate of an Ethernet line: a credit of octets grows every clock, each beat spends what it takes on the wire.
 //
 // The last beat of a frame also spends preamble (8), FCS (4) and gap (12), and the padding of a frame below 60 octets. A beat is
 // taken while the credit is not negative, and an idle line saves at most BURST_OCTETS; so the frames are never more than

@@ -1,7 +1,8 @@
 // Frame store of `mac_port` in arrays that cocotb reads and writes, a frame's words at a time.
 //
-// Either direction has SLOTS slots of one frame. Collected frame n is in slot n modulo SLOTS with its record beside it. Frames to replay are
-// played in the order of `rx_orders`; the slot is named there, so that Python can put a frame before those that have not started.
+// Either direction has SLOTS slots of one frame. Collected frame n is in slot n modulo SLOTS with its record beside it. Frames
+// to replay are played in the order of `rx_orders`; the slot is named there, so that Python can put a frame before those that
+// have not started.
 
 `timescale 1ns / 1fs
 `default_nettype none

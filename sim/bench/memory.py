@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from functools import cached_property
 from typing import Any
 
 from cocotb.triggers import ValueChange
@@ -34,14 +35,19 @@ class ProcessorMemory:
         self._events_signal = handle.events
         self._events = ValueChange(handle.events)
         self._seen = number(handle.events)
-        program = library("eb_memory_buffer")
-        self._words: WordArray | None = None
-        if program is None:
-            self._words = WordArray(handle.body.words)
-        else:
-            size = program.eb_memory_bytes(memory)
-            self._buffer = (ctypes.c_uint8 * size).from_address(program.eb_memory_buffer(memory))
-            self._view = memoryview(self._buffer).cast("B")
+        self._memory = memory
+        self._program = library("eb_memory_buffer")
+        self._words = WordArray(handle.body.words) if self._program is None else None
+
+    @cached_property
+    def _view(self) -> memoryview:
+        """The C++ buffer. It exists only when the simulation has begun."""
+        assert self._program is not None
+        size = self._program.eb_memory_bytes(self._memory)
+        if size == 0:
+            raise BenchError("processor memory: used before the simulation has begun")
+        buffer = (ctypes.c_uint8 * size).from_address(self._program.eb_memory_buffer(self._memory))
+        return memoryview(buffer).cast("B")
 
     def _offset(self, address: int, count: int) -> int:
         if count < 0 or not self.base <= address <= self.base + self.size - count:

@@ -1,7 +1,7 @@
 // Writes what the report needs to a text file, without Python: lines of `cycle,kind,value` (see probe.py for the kinds).
 //
-// The file is named by the plusarg +probe=<path>; without it nothing is recorded. `cycle` is the core cycle of the edge at which the
-// event was sampled.
+// The file is named by the plusarg +probe=<path>; without it nothing is recorded. `cycle` is the core cycle of the edge that
+// sampled the event.
 
 `timescale 1ns / 1fs
 `default_nettype none

@@ -26,6 +26,7 @@ class TB:
         self.clocks = Clocks(self.dut.clocks)
         self.mac = MacPort(self.dut.mac, self.clocks)
         self.dut.misbehave.value = 0
+        self.mac.set_rate(100)
         self.dut.rst.value = 1
         await self.clocks.wait_cycles(4)
         self.dut.rst.value = 0
