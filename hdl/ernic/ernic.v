@@ -14,6 +14,8 @@ module ernic #(
     parameter RING_BYTES = 4194304,
     // Messages in flight a queue pair. Power of two, at least 2.
     parameter OUTSTANDING = 1024,
+    // Packets in flight a queue pair. 1 to 4194304.
+    parameter PACKETS_IN_FLIGHT = 4194304,
     // Send queue entries buffered a queue pair. Power of two, at least 8.
     parameter WQE_BUFFER = 32,
     // Core clocks in 4.096 us, for times-out while XRNICADCONF.TICK_WIDTH is 0. 1 to 65536.
@@ -132,6 +134,7 @@ module ernic #(
         .NUM_QP(NUM_QP),
         .RING_BYTES(RING_BYTES),
         .OUTSTANDING(OUTSTANDING),
+        .PACKETS_IN_FLIGHT(PACKETS_IN_FLIGHT),
         .WQE_BUFFER(WQE_BUFFER),
         .TICK_CLOCKS(TICK_CLOCKS)
     ) control (

@@ -17,6 +17,8 @@ module ernic_control #(
     parameter RING_BYTES = 4194304,
     // Messages in flight a queue pair. Power of two, at least 2.
     parameter OUTSTANDING = 1024,
+    // Packets in flight a queue pair. 1 to 4194304.
+    parameter PACKETS_IN_FLIGHT = 4194304,
     // Send queue entries buffered a queue pair. Power of two, at least 8.
     parameter WQE_BUFFER = 32,
     // Acknowledgements waiting. Power of two, at least 2.
@@ -556,7 +558,8 @@ module ernic_control #(
     ernic_requester #(
         .NUM_QP(NUM_QP),
         .RING_BYTES(RING_BYTES),
-        .OUTSTANDING(OUTSTANDING)
+        .OUTSTANDING(OUTSTANDING),
+        .PACKETS_IN_FLIGHT(PACKETS_IN_FLIGHT)
     ) requester (
         .clk(clk),
         .rst(rst),
@@ -865,6 +868,12 @@ module ernic_control #(
         .m_axi_bvalid(m_axi_bvalid),
         .m_axi_bready(m_axi_bready)
     );
+
+    generate
+        if (RING_BYTES < 8192 || RING_BYTES != 1 << $clog2(RING_BYTES)) begin : check_ring_bytes
+            initial $fatal(1, "%m: RING_BYTES must be a power of two of at least 8192");
+        end
+    endgenerate
 
 endmodule
 

@@ -17,6 +17,8 @@ module ernic_requester #(
     parameter RING_BYTES = 4194304,
     // Messages in flight a queue pair. Power of two.
     parameter OUTSTANDING = 1024,
+    // Packets in flight a queue pair. 1 to 4194304, half of what PSN comparison could bear.
+    parameter PACKETS_IN_FLIGHT = 4194304,
     // Derived; do not override.
     parameter QP_WIDTH = $clog2(NUM_QP),
     parameter INDEX_WIDTH = $clog2(OUTSTANDING)
@@ -154,8 +156,7 @@ module ernic_requester #(
     localparam [7:0] RC_WRITE_ONLY_IMMEDIATE = 8'h0b;
     // Longest message: 8 MiB.
     localparam [31:0] MAX_LENGTH = 32'd8388608;
-    // Packets in flight; half of what PSN comparison could bear.
-    localparam [23:0] MAX_PACKETS = 24'h400000;
+    localparam [23:0] MAX_PACKETS = PACKETS_IN_FLIGHT;
     // PSNs that far on are behind.
     localparam [23:0] PSN_HALF = 24'h800000;
     localparam [15:0] MAX_MESSAGES = OUTSTANDING;
@@ -270,7 +271,9 @@ module ernic_requester #(
 
     wire        issue = state == ISSUE && (action != SEND || !m_cmd_valid || m_cmd_ready);
     wire        issue_send = issue && action == SEND;
-    wire        ask = q_last || (ack_interval != 8'd0 && q_since_ack + 8'd1 >= ack_interval);
+    // The last packet that may be in flight asks too: nothing more would leave until it is answered.
+    wire        fills = q_psn - send_oldest_psn >= MAX_PACKETS - 24'd1;
+    wire        ask = q_last || fills || (ack_interval != 8'd0 && q_since_ack + 8'd1 >= ack_interval);
     // Without a packet the entry counts as done with, too.
     wire        next_entry = q_last || action != SEND;
     wire        moved = (state == MOVE && target_buffered) || (state == REWIND && rewind_ready);
@@ -513,6 +516,12 @@ module ernic_requester #(
             m_cmd_valid <= 1'b0;
         end
     end
+
+    generate
+        if (PACKETS_IN_FLIGHT < 1 || PACKETS_IN_FLIGHT > 4194304) begin : check_packets_in_flight
+            initial $fatal(1, "%m: PACKETS_IN_FLIGHT must be 1 to 4194304");
+        end
+    endgenerate
 
 endmodule
 

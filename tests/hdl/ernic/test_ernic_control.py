@@ -8,7 +8,7 @@ import cocotb
 import pytest
 
 from tests.hdl.ernic.bench import MEMORY_BASE, RING_BYTES, Connection, ControlBench, works
-from tests.hdl.ernic.model import ACK, NAK_SEQUENCE, RNR, Work, psn_after
+from tests.hdl.ernic.model import ACK, NAK_SEQUENCE, RNR, Work, distance, psn_after
 from tests.hdl.module_bench import SIMULATORS, run_module
 
 
@@ -310,6 +310,28 @@ async def receiver_not_ready(dut):
 
 
 @cocotb.test()
+async def nothing_is_sent_during_the_wait(dut):
+    """The RNR NAK comes in the middle of a stream: what was prepared leaves, then silence, then the rest from there."""
+    bench = ControlBench(dut)
+    await bench.start(tick_width=4)
+    bench.answer_delay = 5
+    queue = await bench.connect(2, Connection(pmtu=256))
+    queue.responder.refuse = lambda psn: RNR | 9 if psn == 3 else None
+    bench.take_commands = 0.1
+    await queue.post(works([256 * 40], bench.random))
+    await bench.until(lambda: len(queue.commands) == 4)
+    await bench.clocks(20)
+    queue.responder.refuse = lambda _: None
+    count = len(queue.commands)
+    await bench.clocks(59 * 16 - 40)
+    assert len(queue.commands) <= count + 2
+    bench.take_commands = 1.0
+    await bench.done(queue)
+    assert len(queue.commands) <= 40 + 6
+    assert await bench.read("TIMEOUTS") == 0
+
+
+@cocotb.test()
 async def receiver_stays_not_ready(dut):
     """RNR retries are counted; 7 means for ever."""
     bench = ControlBench(dut)
@@ -606,6 +628,59 @@ async def disabled_engine_sends_nothing(dut):
     await bench.done(queue)
 
 
+@cocotb.test()
+async def late_acknowledgement_overtakes_a_retry(dut):
+    """What is acknowledged while it waits to be sent again is skipped: its bytes in the ring may be gone."""
+    bench = ControlBench(dut)
+    await bench.start()
+    bench.answer_delay = 5
+    queue = await bench.connect(2, Connection(pmtu=256, psn=0xFFFFF0))
+    queue.answers = False
+    await queue.post(works([256 * 12, 256 * 2, 5, 256 * 12], bench.random))
+    await bench.until(lambda: len(queue.commands) == 27)
+    bench.take_commands = 0.05
+    queue.answer(0xFFFFF0, NAK_SEQUENCE)
+    await bench.until(lambda: len(queue.commands) == 29)
+    queue.answer(psn_after(0xFFFFF0, 4))
+    await bench.clocks(20)
+    count = len(queue.commands)
+    await bench.until(lambda: len(queue.commands) == count + 4)
+    # Two packets were on their way already: one offered, one prepared.
+    assert all(distance(c.psn, 0xFFFFF0) >= 5 for c in queue.commands[count + 2 :])
+    queue.answer(psn_after(0xFFFFF0, 20))
+    await bench.clocks(20)
+    count = len(queue.commands)
+    bench.take_commands = 1.0
+    await bench.settle()
+    again = [distance(c.psn, 0xFFFFF0) for c in queue.commands[count:]]
+    assert [psn for psn in again[2:] if psn < 21] == []
+    assert again[-6:] == list(range(21, 27))
+    queue.answer(psn_after(0xFFFFF0, 26))
+    await bench.until(lambda: len(queue.completions()) == 4)
+
+
+SMALL_LIMITS = ["lost_packet_in_a_stream", "fatal_errors_complete_everything", "queue_pairs_share", "random_losses"]
+
+
 @pytest.mark.parametrize("simulator", SIMULATORS)
 def test_ernic_control(simulator):
     run_module("ernic/ernic_control", __name__, simulator, parameters={"RING_BYTES": RING_BYTES, "OUTSTANDING": 32})
+
+
+@pytest.mark.parametrize("simulator", SIMULATORS)
+def test_ernic_control_with_small_limits(simulator):
+    """Few messages and packets in flight, little prefetch, queue pairs not a power of two."""
+    run_module(
+        "ernic/ernic_control",
+        __name__,
+        simulator,
+        parameters={
+            "RING_BYTES": RING_BYTES,
+            "OUTSTANDING": 2,
+            "PACKETS_IN_FLIGHT": 5,
+            "WQE_BUFFER": 8,
+            "ACK_QUEUE": 2,
+            "NUM_QP": 5,
+        },
+        testcase=",".join(SMALL_LIMITS),
+    )
