@@ -83,6 +83,20 @@ async def bit_exact_over_chunk_edges(dut):
 
 
 @cocotb.test()
+async def sync_is_that_of_the_start(dut):
+    """A request that is asked for late still tells SYNC~ as it was with the first beat of the chunk."""
+    clocks, player = await start(dut)
+    dut.sync_n.value = 5
+    player.supply(*random_chunk(np.random.default_rng(5), CHUNK))
+    await clocks.wait_cycles(6)
+    dut.sync_n.value = 10
+    await clocks.wait_cycles(6)
+    assert (await with_timeout(player.request(), 1, "us")).sync_n == 5
+    player.stop()
+    await clocks.wait_cycles(CHUNK + 10)
+
+
+@cocotb.test()
 async def stop_and_restart(dut):
     """After a stop the player is silent, and plays again when supplied; the request belongs to the new chunk."""
     clocks, _ = await start(dut)
