@@ -715,7 +715,7 @@ module ernic_control #(
         .command_retries(access_data[26:24]),
         .command_rnr_retries(access_data[30:28]),
         .command_done(ack_command_done),
-        .s_ack_valid(s_ack_valid),
+        .s_ack_valid(s_ack_valid && engine_enabled),
         .s_ack_qpn(s_ack_qpn),
         .s_ack_psn(s_ack_psn),
         .s_ack_syndrome(s_ack_syndrome),

@@ -506,6 +506,9 @@ module ernic_requester #(
                         m_cmd_traffic_class <= send_traffic_class;
                         m_cmd_ttl <= send_ttl;
                     end
+                end else if (!qp_enabled[qp]) begin
+                    // Disabled meanwhile: not to be waited for.
+                    state <= IDLE;
                 end
             MOVE: state <= target_buffered ? IDLE : REWIND;
             default: if (rewind_ready) state <= IDLE;

@@ -369,10 +369,12 @@ async def fatal_errors_complete_everything(dut):
             queue.lose_answer = lambda answer: answer[0] >= 12
         else:
             queue.responder.refuse = lambda psn, s=syndrome: s if psn == 13 else None
+        retries = await bench.read("RETRYCNTSTS")
         # The first is acknowledged, the second fails in its middle, more than the engine can have in flight follow.
         await queue.post(works([256 * 2, 256 * 3] + [50] * 50, bench.random))
         await bench.until(lambda q=queue: len(q.completions()) == 52)
         await bench.settle(60)
+        assert await bench.read("RETRYCNTSTS") - retries == (2 if code == 0x06 else 0)
         identities = [(work.identifier, work.opcode) for work in queue.works]
         assert [entry[:2] for entry in queue.completions()] == identities
         assert [entry[2] for entry in queue.completions()] == [0, code] + [0x80 | code] * 50
@@ -402,6 +404,26 @@ async def fatal_errors_complete_everything(dut):
         await queue.connect(Connection(**(queue.connection.__dict__ | {"psn": 0x5000})), disable=False)
         await queue.post(works([256 * 5, 3], bench.random))
         await bench.done(queue)
+
+
+@cocotb.test()
+async def error_while_a_message_starts(dut):
+    """The error comes while the datapath holds packets back: what was about to start still completes."""
+    bench = ControlBench(dut)
+    await bench.start()
+    bench.answer_delay = 1
+    queue = await bench.connect(2, Connection(pmtu=256))
+    queue.answers = False
+    bench.take_commands = 0.0
+    await queue.post(works([10, 20], bench.random))
+    # One packet offered, one prepared, both started; the error can only be about the first.
+    await bench.clocks(100)
+    queue.answer(0, 0x62)
+    await bench.until(lambda: len(queue.completions()) == 1)
+    await bench.clocks(100)
+    bench.take_commands = 1.0
+    await bench.until(lambda: len(queue.completions()) == 2)
+    assert queue.completions() == [(1, 0, 0x0A), (2, 0, 0x8A)]
 
 
 @cocotb.test()
@@ -579,6 +601,28 @@ async def reconnect_inherits_nothing(dut):
 
 
 @cocotb.test()
+async def disable_while_the_line_stands_still(dut):
+    """Registers answer although the datapath takes nothing, and the next connection is clean."""
+    bench = ControlBench(dut)
+    await bench.start()
+    queue = await bench.connect(2, Connection(pmtu=256))
+    bench.take_commands = 0.0
+    await queue.post(works([256 * 9], bench.random))
+    await bench.clocks(100)
+    begin = bench.cycle
+    await queue.connect(Connection(pmtu=256, psn=0x777, remote_qpn=0x112))
+    assert bench.cycle - begin < 300
+    queue.answers = False
+    bench.take_commands = 1.0
+    # The packet that had been offered cannot be taken back.
+    await bench.until(lambda: len(queue.commands) == 1)
+    assert queue.commands.pop().psn == 0
+    queue.answers = True
+    await queue.post(works([256 * 3], bench.random))
+    await bench.done(queue)
+
+
+@cocotb.test()
 async def send_queue_at_half_words(dut):
     """PG332 aligns queues to 32 bytes only; entries then straddle two bus words and, at times, a 4 KiB boundary."""
     bench = ControlBench(dut, latency=10, stall=0.3)
@@ -616,7 +660,7 @@ async def random_losses(dut):
 
 
 @cocotb.test()
-async def disabled_engine_sends_nothing(dut):
+async def disabled_engine_sends_and_takes_nothing(dut):
     bench = ControlBench(dut)
     await bench.start()
     await bench.write("XRNICCONF", 0)
@@ -625,7 +669,16 @@ async def disabled_engine_sends_nothing(dut):
     await bench.clocks(200)
     assert not queue.commands
     await bench.write("XRNICCONF", 1)
-    await bench.done(queue)
+    queue.answers = False
+    await bench.until(lambda: len(queue.commands) == 1)
+    await bench.write("XRNICCONF", 0)
+    bench.answer_delay = 1
+    queue.answer(0)
+    await bench.settle()
+    assert not queue.completions()
+    await bench.write("XRNICCONF", 1)
+    queue.answer(0)
+    await bench.until(lambda: len(queue.completions()) == 1)
 
 
 @cocotb.test()
