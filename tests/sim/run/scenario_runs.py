@@ -16,7 +16,7 @@ SMALL = {
     "rdma": {"block_bytes": 32768, "retry_timeout": 3},
     "link": {"peer": "model"},
 }
-"""Two frames of 17 packets: enough for every recovery, fast enough to run it dozens of times."""
+"""Two frames of 16 packets: enough for every recovery, fast enough to run it dozens of times."""
 
 
 @dataclass(frozen=True)
