@@ -91,7 +91,7 @@ class Cable:
                 self._inject(self._lockstep.matched(frame, until_fs))
 
     def _relieve(self) -> None:
-        """Take replies early when many are awaited: the peer's socket queue is short. They still count at their time."""
+        """Take replies early when many are awaited: the peer's socket queue is short. They count at their time."""
         while self._lockstep.awaited > FEW_AWAITED and (frame := self._wire.receive(0)) is not None:
             self._inject(self._lockstep.matched(frame, int(get_sim_time("step"))))
 
