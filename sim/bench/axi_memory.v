@@ -91,8 +91,9 @@ module axi_memory #(
         crossing = {4'd0, addr & ~((12'd1 << size) - 12'd1)} + (({8'd0, len} + 16'd1) << size) > 16'd4096;
     endfunction
 
+    // Only the word counts, so an unaligned first address may stay unaligned.
     function [63:0] following(input [63:0] addr, input [2:0] size);
-        following = (addr & ~((64'd1 << size) - 64'd1)) + (64'd1 << size);
+        following = addr + (64'd1 << size);
     endfunction
 
     // Reads: addresses wait in a queue with the time at which their data is due.
