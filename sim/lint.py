@@ -66,19 +66,18 @@ def _house_rules(path: Path) -> Iterator[str]:
         yield f"{where}: `default_nettype none on top and wire at the end are due (rule 3)"
     if "`timescale 1ns / 1fs" not in text:
         yield f"{where}: `timescale 1ns / 1fs is due (rule 3)"
-    above = ""
-    for number, line in enumerate(text.splitlines(), start=1):
+    code = text.splitlines()
+    for number, line in enumerate(code, start=1):
         if re.search(r"\b(always_ff|always_comb|interface|typedef|struct)\b", line.split("//")[0]):
             yield f"{where}:{number}: outside the subset of all tools (rule 2)"
-        if "lint_off" in line and not _reasoned(line, above):
+        if "lint_off" in line and not _reasoned(line, code[number - 2 : number] + code[number : number + 1]):
             yield f"{where}:{number}: a waiver needs its reason (rule 8)"
-        above = line
 
 
-def _reasoned(waiver: str, above: str) -> bool:
-    """Whether a waiver's line says why, or the comment above it does."""
+def _reasoned(waiver: str, neighbours: list[str]) -> bool:
+    """Whether a waiver's line says why, or a comment next to it does."""
     behind = waiver.split("lint_off", 1)[1]
-    return "//" in behind or ("//" in above and "verilator" not in above)
+    return "//" in behind or any("//" in line and "verilator" not in line for line in neighbours)
 
 
 def check_house_rules() -> list[str]:
