@@ -152,17 +152,15 @@ async def reset_forgets_bursts(dut):
     tb = TB(dut)
     await tb.start()
     for wait in (5, int(dut.READ_LATENCY.value) + 2):
-        dut.m_axi_araddr.value = BASE
-        dut.m_axi_arlen.value = 3
-        dut.m_axi_arsize.value = 6
-        dut.m_axi_arburst.value = 1
-        dut.m_axi_arvalid.value = 1
-        await RisingEdge(dut.clk)
-        dut.m_axi_arvalid.value = 0
-        await ClockCycles(dut.clk, wait)
+        tb.bus.read_if.r_channel.pause = True
+        read = cocotb.start_soon(tb.bus.read(BASE, 256, arid=0))
+        await ClockCycles(dut.clk, 3 + wait)
+        assert bool(dut.m_axi_rvalid.value) == (wait > 5)
+        read.cancel()
         dut.rst.value = 1
         await ClockCycles(dut.clk, 3)
         dut.rst.value = 0
+        tb.bus.read_if.r_channel.pause = False
         for _ in range(60):
             await RisingEdge(dut.clk)
             assert not dut.m_axi_rvalid.value
