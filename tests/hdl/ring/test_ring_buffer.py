@@ -372,12 +372,15 @@ async def test_interrupt_at_frame_end(dut):
 
 
 @cocotb.test()
-async def test_no_interrupt_is_lost_between_commit_and_acknowledgement(dut):
-    """An acknowledgement at any time around a commit: a block that it does not cover raises the interrupt again."""
+@cocotb.parametrize(("threshold", [1, 2]))
+async def test_no_interrupt_is_lost_between_commit_and_acknowledgement(dut, threshold):
+    """An acknowledgement in each cycle around a commit: both count, and the interrupt is what the rest asks for."""
     tb = TB(dut, block_bytes=4096)
-    await tb.start(threshold=1)
-    for delay in range(0, 44, 2):
-        await tb.frame(4096)
+    await tb.start(threshold=threshold)
+    outcomes = set()
+    for delay in range(24, 40):
+        for _ in range(threshold):
+            await tb.frame(4096)
         await tb.settle()
         assert dut.irq.value == 1
         assert await tb.request(4096)
@@ -387,11 +390,16 @@ async def test_no_interrupt_is_lost_between_commit_and_acknowledgement(dut):
         await tb.put("BLOCK_ACK", acknowledged)
         await writing
         await tb.settle()
-        assert dut.irq.value == int(acknowledged < len(tb.model.blocks)), f"delay {delay}"
+        assert await tb.get("BLOCK_COUNT") == len(tb.model.blocks)
+        assert await tb.get("BLOCK_ACK") == acknowledged
+        pending = len(tb.model.blocks) - acknowledged
+        outcomes.add(pending)
+        assert dut.irq.value == int(pending >= threshold), f"delay {delay}"
         await tb.put("BLOCK_ACK", len(tb.model.blocks))
         await tb.settle()
         assert dut.irq.value == 0
-        await tb.free(tb.model.blocks[-2].position, 2 * 4096)
+        await tb.free(tb.model.blocks[-threshold - 1].position, (threshold + 1) * 4096)
+    assert outcomes == {0, 1}, "the sweep must cross the commit"
 
 
 @cocotb.test()
