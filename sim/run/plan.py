@@ -12,6 +12,8 @@ from sim.scenario.model import Scenario
 
 VARIABLE = "ECHOBENCH_PLAN"
 """Environment variable that names the plan's file."""
+CONVENTIONAL_RESULT = "ECHOBENCH_CONVENTIONAL_RESULT"
+"""Environment variable that names the file in which the conventional bench leaves its result."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,7 @@ class Plan:
     slot_bytes: int
     fpga_ip: str
     fpga_mac: str
+    record: bool = False
     wall_guard_seconds: float = 20.0
 
     @property
@@ -37,6 +40,11 @@ class Plan:
     def result_path(self) -> Path:
         """File in which the simulator leaves its result."""
         return self.directory / "session.json"
+
+    @property
+    def recording_path(self) -> Path:
+        """Folder of the recording, if one is made."""
+        return self.directory / "recording"
 
     @property
     def progress_path(self) -> Path:

@@ -44,9 +44,10 @@ class RunFailed(RuntimeError):
 
 @dataclass(frozen=True)
 class Options:
-    """What is not part of the scenario: waveform, folder, where to talk."""
+    """What is not part of the scenario: waveform, recording for a free run, folder."""
 
     waves: bool = False
+    record: bool = False
     directory: Path | None = None
 
 
@@ -103,7 +104,7 @@ def _run(scenario: Scenario, options: Options, directory: Path, console: Console
                     f"peer: {description.device} on {description.kernel}, ready {time.monotonic() - started:.1f} s",
                     markup=False,
                 )
-            plan = _plan(scenario, directory, settings, peer)
+            plan = _plan(scenario, directory, settings, peer, record=options.record)
             plan.store()
             _simulate(plan, options, console)
     except (PeerError, PeerLost, RuntimeError) as error:
@@ -122,13 +123,19 @@ def _choose_peer(kind: str, settings: PeerSettings, console: Console) -> Peer | 
     return real_peer(kind, settings, lambda note: console.print(note, markup=False))
 
 
-def _plan(scenario: Scenario, directory: Path, settings: PeerSettings, peer: Peer | None) -> Plan:
-    network = settings.network
-    if peer is None:
-        return Plan(scenario, directory, "model", {}, {}, settings.slot_bytes, network.fpga_ip, network.fpga_mac)
-    found = peer.describe()
-    wire, control = asdict(peer.wire_address()), asdict(peer.control_address())
-    return Plan(scenario, directory, found.kind, wire, control, settings.slot_bytes, found.fpga_ip, found.fpga_mac)
+def _plan(scenario: Scenario, directory: Path, settings: PeerSettings, peer: Peer | None, *, record: bool) -> Plan:
+    found = peer.describe() if peer else None
+    return Plan(
+        scenario=scenario,
+        directory=directory,
+        peer_kind=found.kind if found else "model",
+        wire=asdict(peer.wire_address()) if peer else {},
+        control=asdict(peer.control_address()) if peer else {},
+        slot_bytes=settings.slot_bytes,
+        fpga_ip=found.fpga_ip if found else settings.network.fpga_ip,
+        fpga_mac=found.fpga_mac if found else settings.network.fpga_mac,
+        record=record,
+    )
 
 
 def _simulate(plan: Plan, options: Options, console: Console) -> None:

@@ -19,11 +19,15 @@ QUEUE_PAIRS = 4
 _PR_SET_PDEATHSIG = 1
 
 
+def bench_parameters(scenario: Scenario) -> dict[str, int]:
+    """Return the bench top's parameters that a scenario needs."""
+    return {"LINKS": scenario.links, "RING_BYTES": RING_BYTES, "NUM_QP": QUEUE_PAIRS}
+
+
 def scenario_design(scenario: Scenario, *, waves: bool = False) -> Design:
     """Return the build that a scenario needs."""
     body = Body.DPI if scenario.simulator == "verilator" else Body.VPI
-    parameters = {"LINKS": scenario.links, "RING_BYTES": RING_BYTES, "NUM_QP": QUEUE_PAIRS}
-    return bench_design(body, parameters, waves=waves)
+    return bench_design(body, bench_parameters(scenario), waves=waves)
 
 
 def simulate(plan: Plan, *, waves: bool = False) -> Path:

@@ -38,7 +38,7 @@ def find(name_or_path: str) -> Path:
 
 
 def load(name_or_path: str, overrides: dict[str, Any] | None = None) -> Scenario:
-    """Read and validate a scenario; ``overrides`` replaces top-level keys (``seed``, ``simulator``) and tables' keys."""
+    """Read and validate a scenario; ``overrides`` replaces top-level keys and keys of tables."""
     path = find(name_or_path)
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))

@@ -28,6 +28,7 @@ from host.frame_layout import MODE_ULTRASOUND
 from sim.adc import AdcTransmitter, LinkConfig
 from sim.adc.sources import TickStream, make_shots
 from sim.bench.bench import Bench
+from sim.bench.recording import Recording
 from sim.link import link as cable_model
 from sim.link.checker import ProtocolChecker
 from sim.link.lockstep import Lockstep
@@ -67,6 +68,7 @@ class Session:
         self.scenario = scenario
         self.stopwatch = Stopwatch()
         self.bench = Bench(dut)
+        self.recording = Recording(self.bench, plan.recording_path) if plan.record else None
         self.platform = SimulatedPlatform(self.bench, scenario.host.software_delay_ns)
         self.front_end = FrontEnd(self.platform)
         self.engine = Engine(self.platform)
@@ -164,6 +166,8 @@ class Session:
         )
         await self.front_end.accept_triggers(True)
         await self._acquire(schedule)
+        if self.recording is not None:
+            self.recording.close()
         summary = self.receiver.finish()
         await self._store(summary)
 
