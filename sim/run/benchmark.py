@@ -1,7 +1,7 @@
-"""Speed of the testbench, measured in one run of this command: ratios are what counts, absolute figures are this machine's.
+"""Speed of the testbench, measured in one run of this command: ratios count, absolute figures are this machine's.
 
-Four ways to run the same RTL: with the micro-VM peer, with the in-process model, alone (a recorded run repeated in plain Verilator: no
-Python, no peer), and in a conventional bench in which Python handles every cycle (cocotbext-axi).
+Four ways to run the same RTL: with the micro-VM peer, with the in-process model, alone (a recorded run repeated in plain
+Verilator: no Python, no peer), and in a conventional bench in which Python handles every cycle (cocotbext-axi).
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def _conventional() -> Speed:
 
 
 def main() -> int:
-    """Measure, print, keep the table in ``build/bench/bench.json``; 1 if a ratio falls short of what the README says."""
+    """Measure, print, keep the table in ``build/bench/bench.json``; 1 if a ratio falls short of its least value."""
     console = Console(highlight=False)
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir(parents=True)

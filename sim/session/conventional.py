@@ -1,7 +1,7 @@
 """The front end in a conventional bench: cocotb clocks, cocotbext-axi on every bus, Python on every cycle.
 
-It exists to be measured against (``make bench``): the same RTL, the same control software, one shot, written the way such benches
-usually are. Nobody answers on the link, so packets leave once and are not acknowledged.
+It exists to be measured against (``make bench``): the same RTL, the same control software, one shot, written the way such
+benches usually are. Nobody answers on the link, so packets leave once and are not acknowledged.
 """
 
 from __future__ import annotations
