@@ -35,7 +35,7 @@ waves: setup ## run a scenario and record a waveform: build/runs/<scenario>/wave
 	@$(PYTHON) -m sim run $(SCENARIO) $(RUN_OPTIONS) --waves
 
 test: setup lint ## run lint and every test
-	@$(PYTHON) -m pytest $(TESTS)
+	@$(PYTHON) -m pytest -n 2 --dist loadfile $(TESTS)
 
 lint: setup ## check HDL, Python, types, layering and generated files
 	@$(PYTHON) -m sim lint

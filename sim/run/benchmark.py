@@ -1,7 +1,7 @@
 """Speed of the testbench, measured in one run of this command: ratios count, absolute figures are this machine's.
 
-Four ways to run the same RTL: with the micro-VM peer, with the in-process model, alone (a recorded run repeated in plain
-Verilator: no Python, no peer), and in a conventional bench in which Python handles every cycle (cocotbext-axi).
+Four ways to run the same RTL: with the micro-VM peer, with the in-process model, alone (a recorded run repeated in
+plain Verilator: no Python, no peer), and in a conventional bench in which Python handles every cycle (cocotbext-axi).
 """
 
 from __future__ import annotations

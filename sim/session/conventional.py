@@ -1,6 +1,6 @@
 """The front end in a conventional bench: cocotb clocks, cocotbext-axi on every bus, Python on every cycle.
 
-It exists to be measured against (``make bench``): the same RTL, the same control software, one shot, written the way such
+It exists to be measured against (``make bench``): the same RTL and control software, one shot, written the way such
 benches usually are. Nobody answers on the link, so packets leave once and are not acknowledged.
 """
 
