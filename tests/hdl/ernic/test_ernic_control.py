@@ -427,6 +427,23 @@ async def error_while_a_message_starts(dut):
 
 
 @cocotb.test()
+async def error_meets_a_start(dut):
+    """A message is started at any moment before, while and after the error of the one before it becomes known."""
+    bench = ControlBench(dut, latency=0)
+    await bench.start()
+    for delay in range(1, 36):
+        queue = await bench.connect(2, Connection(pmtu=256))
+        queue.answers = False
+        await queue.post(works([10], bench.random))
+        await bench.until(lambda q=queue: len(q.commands) == 1)
+        bench.answer_delay = delay
+        queue.answer(0, 0x62)
+        await queue.post(works([20], bench.random, start=2))
+        await bench.until(lambda q=queue: len(q.completions()) == 2, 300)
+        assert queue.completions() == [(1, 0, 0x0A), (2, 0, 0x8A)]
+
+
+@cocotb.test()
 async def retries_without_end(dut):
     """XRNICADCONF.NO_FATAL: used-up retries do not stop a queue pair."""
     bench = ControlBench(dut)
