@@ -9,14 +9,17 @@
 module jesd204b_aligner (
     input  wire        clk,
     input  wire        rst,
-    input  wire        restart,
     // Look for /R/ (level): the lane is synchronised and SYNC~ is released.
     input  wire        search,
-    // Characters as received.
+    // Characters as received, and those of the beat before.
     input  wire [31:0] s_data,
     input  wire [3:0]  s_charisk,
     input  wire [3:0]  s_notintable,
     input  wire [3:0]  s_disperr,
+    input  wire [31:0] held_data,
+    input  wire [3:0]  held_charisk,
+    input  wire [3:0]  held_notintable,
+    input  wire [3:0]  held_disperr,
     // Characters aligned, two cycles later; start: this beat begins with the first /R/.
     output reg  [31:0] m_data,
     output reg  [3:0]  m_charisk,
@@ -29,49 +32,41 @@ module jesd204b_aligner (
 
     localparam [7:0] CHARACTER_R = 8'h1c;
 
-    reg [31:0] held_data;
-    reg [3:0]  held_charisk;
-    reg [3:0]  held_notintable;
-    reg [3:0]  held_disperr;
     reg [1:0]  offset;
     reg        found;
     reg        pending;
 
-    // The four flags of an octet move with it. They are nearly always clear, and then cost nothing.
-    function [3:0] align(input [2:0] now, input [3:0] held, input [1:0] by);
-        case (by)
-            2'd0: align = held;
-            2'd1: align = {now[0], held[3:1]};
-            2'd2: align = {now[1:0], held[3:2]};
-            default: align = {now[2:0], held[3]};
-        endcase
-    endfunction
-
-    function [3:0] where_r(input [31:0] octets, input [3:0] usable);
-        where_r = usable & {octets[31:24] == CHARACTER_R, octets[23:16] == CHARACTER_R,
-                            octets[15:8] == CHARACTER_R, octets[7:0] == CHARACTER_R};
-    endfunction
-
-    // Two plain characters side by side: one alone may be a hit /K/.
-    function two_data(input [3:0] plain);
-        two_data = (plain & {plain[2:0], 1'b0}) != 4'd0;
-    endfunction
-
     always @(posedge clk) begin
-        held_data <= s_data;
-        held_charisk <= s_charisk;
-        held_notintable <= s_notintable;
-        held_disperr <= s_disperr;
         case (offset)
             2'd0: m_data <= held_data;
             2'd1: m_data <= {s_data[7:0], held_data[31:8]};
             2'd2: m_data <= {s_data[15:0], held_data[31:16]};
             default: m_data <= {s_data[23:0], held_data[31:24]};
         endcase
+        // Flags are nearly always clear, and then cost nothing.
         if ({s_charisk, held_charisk, s_notintable, held_notintable, s_disperr, held_disperr} != 24'd0) begin
-            m_charisk <= align(s_charisk[2:0], held_charisk, offset);
-            m_notintable <= align(s_notintable[2:0], held_notintable, offset);
-            m_disperr <= align(s_disperr[2:0], held_disperr, offset);
+            case (offset)
+                2'd0: begin
+                    m_charisk <= held_charisk;
+                    m_notintable <= held_notintable;
+                    m_disperr <= held_disperr;
+                end
+                2'd1: begin
+                    m_charisk <= {s_charisk[0], held_charisk[3:1]};
+                    m_notintable <= {s_notintable[0], held_notintable[3:1]};
+                    m_disperr <= {s_disperr[0], held_disperr[3:1]};
+                end
+                2'd2: begin
+                    m_charisk <= {s_charisk[1:0], held_charisk[3:2]};
+                    m_notintable <= {s_notintable[1:0], held_notintable[3:2]};
+                    m_disperr <= {s_disperr[1:0], held_disperr[3:2]};
+                end
+                default: begin
+                    m_charisk <= {s_charisk[2:0], held_charisk[3]};
+                    m_notintable <= {s_notintable[2:0], held_notintable[3]};
+                    m_disperr <= {s_disperr[2:0], held_disperr[3]};
+                end
+            endcase
         end else begin
             m_charisk <= 4'd0;
             m_notintable <= 4'd0;
@@ -82,20 +77,30 @@ module jesd204b_aligner (
         stray <= 1'b0;
         if (search && !found) begin
             // The lowest octet is the earliest.
-            if (where_r(s_data, s_charisk & ~s_notintable & ~s_disperr) != 4'd0) begin
-                casez (where_r(s_data, s_charisk & ~s_notintable & ~s_disperr))
-                    4'b???1: offset <= 2'd0;
-                    4'b??10: offset <= 2'd1;
-                    4'b?100: offset <= 2'd2;
-                    default: offset <= 2'd3;
-                endcase
+            if (s_charisk[0] && !s_notintable[0] && !s_disperr[0] && s_data[7:0] == CHARACTER_R) begin
+                offset <= 2'd0;
+                found <= 1'b1;
+                pending <= 1'b1;
+            end else if (s_charisk[1] && !s_notintable[1] && !s_disperr[1] && s_data[15:8] == CHARACTER_R) begin
+                offset <= 2'd1;
+                found <= 1'b1;
+                pending <= 1'b1;
+            end else if (s_charisk[2] && !s_notintable[2] && !s_disperr[2] && s_data[23:16] == CHARACTER_R) begin
+                offset <= 2'd2;
+                found <= 1'b1;
+                pending <= 1'b1;
+            end else if (s_charisk[3] && !s_notintable[3] && !s_disperr[3] && s_data[31:24] == CHARACTER_R) begin
+                offset <= 2'd3;
                 found <= 1'b1;
                 pending <= 1'b1;
             end else begin
-                stray <= two_data(~s_charisk & ~s_notintable & ~s_disperr);
+                // Plain characters side by side: one alone may be a hit /K/.
+                stray <= ((s_charisk | s_notintable | s_disperr) & 4'b0011) == 4'd0
+                         || ((s_charisk | s_notintable | s_disperr) & 4'b0110) == 4'd0
+                         || ((s_charisk | s_notintable | s_disperr) & 4'b1100) == 4'd0;
             end
         end
-        if (rst || restart) begin
+        if (rst) begin
             offset <= 2'd0;
             found <= 1'b0;
             pending <= 1'b0;

@@ -10,8 +10,6 @@
 module jesd204b_cgs (
     input  wire        clk,
     input  wire        rst,
-    // Back to INIT.
-    input  wire        restart,
     // Characters as received; bad: not in the table or wrong disparity.
     input  wire [31:0] data,
     input  wire [3:0]  charisk,
@@ -30,62 +28,56 @@ module jesd204b_cgs (
     reg [1:0] run;
     reg [1:0] invalid;
 
-    // Next {state, run} of INIT.
-    function [3:0] await_commas(input [1:0] from_run, input [3:0] comma);
-        integer i;
-        reg [2:0] count;
-        begin
-            count = {1'b0, from_run};
-            for (i = 0; i < 4; i = i + 1) begin
-                if (!count[2]) begin
-                    count = comma[i] ? count + 3'd1 : 3'd0;
-                end
-            end
-            await_commas = count[2] ? {CHECK, 2'd0} : {INIT, count[1:0]};
-        end
-    endfunction
+    // Worked out only where it can change.
+    reg [1:0] next_state;
+    reg [1:0] next_run;
+    reg [1:0] next_invalid;
+    reg       comma;
 
-    // Next {state, run, invalid} of CHECK and DATA.
-    function [5:0] follow(input [1:0] from_state, input [1:0] from_run, input [1:0] from_invalid, input [3:0] is_bad);
-        integer i;
-        begin
-            follow = {from_state, from_run, from_invalid};
-            for (i = 0; i < 4; i = i + 1) begin
-                if (follow[5:4] == DATA) begin
-                    if (is_bad[i]) begin
-                        follow = {CHECK, 2'd0, 2'd1};
-                    end
-                end else if (follow[5:4] == CHECK) begin
-                    if (!is_bad[i]) begin
-                        follow = follow[3:2] == 2'd3 ? {DATA, 4'd0} : {CHECK, follow[3:2] + 2'd1, follow[1:0]};
-                    end else begin
-                        follow = follow[1:0] == 2'd2 ? {INIT, 4'd0} : {CHECK, 2'd0, follow[1:0] + 2'd1};
-                    end
-                end
-            end
-        end
-    endfunction
-
-    // {state, run, invalid} of the next cycle; worked out only where it can change.
-    reg [5:0] next;
+    integer i;
 
     always @* begin
-        next = {state, run, invalid};
+        next_state = state;
+        next_run = run;
+        next_invalid = invalid;
+        comma = 1'b0;
         if (state == INIT) begin
-            next = {await_commas(run, charisk & ~bad & {data[31:24] == COMMA, data[23:16] == COMMA, data[15:8] == COMMA,
-                                                        data[7:0] == COMMA}), 2'd0};
+            for (i = 0; i < 4; i = i + 1) begin
+                comma = charisk[i] && !bad[i] && data[8*i +: 8] == COMMA;
+                if (next_state == INIT) begin
+                    next_state = comma && next_run == 2'd3 ? CHECK : INIT;
+                    next_run = comma ? next_run + 2'd1 : 2'd0;
+                end
+            end
         end else if (state == CHECK || bad != 4'd0) begin
-            next = follow(state, run, invalid, bad);
+            for (i = 0; i < 4; i = i + 1) begin
+                if (next_state == DATA && bad[i]) begin
+                    next_state = CHECK;
+                    next_run = 2'd0;
+                    next_invalid = 2'd1;
+                end else if (next_state == CHECK && bad[i]) begin
+                    next_state = next_invalid == 2'd2 ? INIT : CHECK;
+                    next_run = 2'd0;
+                    next_invalid = next_invalid == 2'd2 ? 2'd0 : next_invalid + 2'd1;
+                end else if (next_state == CHECK) begin
+                    next_state = next_run == 2'd3 ? DATA : CHECK;
+                    next_run = next_run + 2'd1;
+                end
+            end
         end
     end
 
     always @(posedge clk) begin
         lost <= 1'b0;
-        if (rst || restart) begin
-            {state, run, invalid} <= {INIT, 4'd0};
-        end else begin
-            {state, run, invalid} <= next;
-            lost <= state != INIT && next[5:4] == INIT;
+        if (rst) begin
+            state <= INIT;
+            run <= 2'd0;
+            invalid <= 2'd0;
+        end else if (state != DATA || bad != 4'd0) begin
+            state <= next_state;
+            run <= next_run;
+            invalid <= next_invalid;
+            lost <= state != INIT && next_state == INIT;
         end
     end
 

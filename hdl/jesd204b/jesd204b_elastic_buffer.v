@@ -14,7 +14,6 @@ module jesd204b_elastic_buffer #(
 ) (
     input  wire                   clk,
     input  wire                   rst,
-    input  wire                   restart,
     // Write side.
     input  wire                   write,
     input  wire [31:0]            write_data,
@@ -25,8 +24,8 @@ module jesd204b_elastic_buffer #(
     input  wire                   read,
     output reg  [31:0]            read_data,
     output reg  [KINDS_WIDTH-1:0] read_kinds,
-    // Fill at the first read; one cycle of each violation.
-    output reg  [15:0]            latency,
+    // Fill, which stays what it is at the first read; one cycle of each violation.
+    output wire [15:0]            latency,
     output reg                    overflow,
     output reg                    underflow
 );
@@ -35,47 +34,49 @@ module jesd204b_elastic_buffer #(
 
     reg [31:0]              data_memory [0:DEPTH-1];
     reg [KINDS_WIDTH-1:0]   kinds_memory [0:DEPTH-1];
-    reg [ADDRESS_WIDTH:0]   write_pointer;
-    reg [ADDRESS_WIDTH:0]   read_pointer;
-    reg                     reading;
+    reg [ADDRESS_WIDTH-1:0] write_pointer;
+    reg [ADDRESS_WIDTH-1:0] read_pointer;
+    // Written and not read; at rest while both sides run.
+    reg [ADDRESS_WIDTH:0]   fill;
+    wire                    full = fill[ADDRESS_WIDTH];
+    wire                    empty = fill == {(ADDRESS_WIDTH+1){1'b0}};
 
-    // The pointers' top bits tell full from empty.
-    wire same_place = write_pointer[ADDRESS_WIDTH-1:0] == read_pointer[ADDRESS_WIDTH-1:0];
-    wire same_lap = write_pointer[ADDRESS_WIDTH] == read_pointer[ADDRESS_WIDTH];
-    wire [ADDRESS_WIDTH:0] fill = write_pointer - read_pointer;
+    assign latency = {{(15-ADDRESS_WIDTH){1'b0}}, fill};
 
     always @(posedge clk) begin
         overflow <= 1'b0;
         underflow <= 1'b0;
         if (write) begin
-            data_memory[write_pointer[ADDRESS_WIDTH-1:0]] <= write_data;
-            kinds_memory[write_pointer[ADDRESS_WIDTH-1:0]] <= write_kinds;
+            data_memory[write_pointer] <= write_data;
+            kinds_memory[write_pointer] <= write_kinds;
         end
         if (read) begin
-            read_data <= data_memory[read_pointer[ADDRESS_WIDTH-1:0]];
-            read_kinds <= kinds_memory[read_pointer[ADDRESS_WIDTH-1:0]];
+            read_data <= data_memory[read_pointer];
+            read_kinds <= kinds_memory[read_pointer];
         end else begin
             read_data <= 32'd0;
             read_kinds <= {KINDS_WIDTH{1'b0}};
         end
-        if (rst || restart) begin
-            write_pointer <= {(ADDRESS_WIDTH+1){1'b0}};
-            read_pointer <= {(ADDRESS_WIDTH+1){1'b0}};
+        if (rst) begin
+            write_pointer <= {ADDRESS_WIDTH{1'b0}};
+            read_pointer <= {ADDRESS_WIDTH{1'b0}};
+            fill <= {(ADDRESS_WIDTH+1){1'b0}};
             ready <= 1'b0;
-            reading <= 1'b0;
         end else begin
             if (write) begin
                 write_pointer <= write_pointer + 1'b1;
                 ready <= 1'b1;
-                overflow <= same_place && !same_lap && !read;
             end
             if (read) begin
                 read_pointer <= read_pointer + 1'b1;
-                reading <= 1'b1;
-                underflow <= same_place && same_lap;
-                if (!reading) begin
-                    latency <= {{(15-ADDRESS_WIDTH){1'b0}}, fill};
-                end
+                underflow <= empty;
+            end
+            if (write && !read) begin
+                overflow <= full;
+                fill <= full ? fill : fill + 1'b1;
+            end
+            if (read && !write) begin
+                fill <= empty ? fill : fill - 1'b1;
             end
         end
     end

@@ -9,8 +9,6 @@
 module jesd204b_ilas (
     input  wire         clk,
     input  wire         rst,
-    // A new sequence begins with the next checked beat.
-    input  wire         restart,
     // Check this beat, and where it stands.
     input  wire         check,
     input  wire         multiframe_first,
@@ -25,7 +23,7 @@ module jesd204b_ilas (
     input  wire         sum_octets,
     // This beat's findings, bits as in LANE_ILAS_MISMATCH.
     output reg  [16:0]  mismatch,
-    // Found since restart: a configuration octet differs; the structure is broken (this beat included).
+    // Found since reset: a configuration octet differs; the structure is broken (this beat included).
     output reg          configuration_bad,
     output wire         structure_bad,
     // Configuration as received, for registers: words of four octets, the first with /R/ /Q/ in front.
@@ -45,68 +43,76 @@ module jesd204b_ilas (
 
     assign read_data = captured[read_word];
 
-    function [3:0] where_is(input [7:0] character, input [31:0] octets, input [3:0] k);
-        where_is = k & {octets[31:24] == character, octets[23:16] == character,
-                        octets[15:8] == character, octets[7:0] == character};
-    endfunction
-
-    // Sum of the fields in word `index` (JESD204B 8.3, link configuration octets).
-    // verilator lint_off UNUSEDSIGNAL
-    // Bits between the fields do not count.
-    function [7:0] field_sum(input [1:0] index, input [31:0] w);
-        case (index)
-            2'd0: field_sum = w[23:16] + {4'd0, w[31:28]} + {4'd0, w[27:24]};
-            2'd1: field_sum = {7'd0, w[6]} + {7'd0, w[5]} + {3'd0, w[4:0]} + {7'd0, w[15]} + {3'd0, w[12:8]} + w[23:16]
-                              + {3'd0, w[28:24]};
-            2'd2: field_sum = w[7:0] + {6'd0, w[15:14]} + {3'd0, w[12:8]} + {5'd0, w[23:21]} + {3'd0, w[20:16]}
-                              + {5'd0, w[31:29]} + {3'd0, w[28:24]};
-            default: field_sum = {7'd0, w[7]} + {3'd0, w[4:0]};
-        endcase
-    endfunction
-    // verilator lint_on UNUSEDSIGNAL
-
-    function [7:0] octet_sum(input [1:0] index, input [31:0] w);
-        case (index)
-            2'd0: octet_sum = w[23:16] + w[31:24];
-            2'd3: octet_sum = w[7:0] + w[15:8] + w[23:16];
-            default: octet_sum = w[7:0] + w[15:8] + w[23:16] + w[31:24];
-        endcase
-    endfunction
-
-    function [3:0] differs(input [31:0] a, input [31:0] b);
-        differs = {a[31:24] != b[31:24], a[23:16] != b[23:16], a[15:8] != b[15:8], a[7:0] != b[7:0]};
-    endfunction
-
     // Evaluated in the few hundred beats of a sequence only.
     reg       structure_now;
     reg       config_here;
     reg [1:0] index;
     reg [7:0] sum_now;
-    reg [3:0] octets_bad;
+    reg [7:0] octets;
+    reg [7:0] fields;
+    reg [3:0] is_r;
+    reg [3:0] is_a;
+    reg [3:0] is_q;
+    reg [3:0] differs;
+    reg [31:0] difference;
+
+    integer i;
 
     always @* begin
         structure_now = 1'b0;
         config_here = 1'b0;
         index = 2'd0;
         sum_now = 8'd0;
-        octets_bad = 4'd0;
+        octets = 8'd0;
+        fields = 8'd0;
+        is_r = 4'd0;
+        is_a = 4'd0;
+        is_q = 4'd0;
+        differs = 4'd0;
+        difference = 32'd0;
         mismatch = 17'd0;
         if (check) begin
-            structure_now = where_is(CHARACTER_R, data, charisk) != {3'd0, multiframe_first}
-                            || where_is(CHARACTER_A, data, charisk) != {multiframe_last, 3'd0}
-                            || where_is(CHARACTER_Q, data, charisk) != {2'd0, multiframe_first && multiframe == 2'd1, 1'b0};
-            config_here = taking || (charisk[1:0] == 2'b11 && data[15:0] == {CHARACTER_Q, CHARACTER_R});
+            for (i = 0; i < 4; i = i + 1) begin
+                is_r[i] = charisk[i] && data[8*i +: 8] == CHARACTER_R;
+                is_a[i] = charisk[i] && data[8*i +: 8] == CHARACTER_A;
+                is_q[i] = charisk[i] && data[8*i +: 8] == CHARACTER_Q;
+            end
+            structure_now = is_r != {3'd0, multiframe_first} || is_a != {multiframe_last, 3'd0}
+                            || is_q != {2'd0, multiframe_first && multiframe == 2'd1, 1'b0};
+            config_here = taking || (is_r[0] && is_q[1]);
             index = taking ? word : 2'd0;
             if (config_here) begin
-                sum_now = (taking ? sum : 8'd0) + (sum_octets ? octet_sum(index, data) : field_sum(index, data));
-                octets_bad = differs(data, expected[index*32 +: 32]);
+                difference = expected[32*index +: 32] ^ data;
+                differs = {difference[31:24] != 8'd0, difference[23:16] != 8'd0, difference[15:8] != 8'd0,
+                           difference[7:0] != 8'd0};
+                // What the word adds to the check sum (JESD204B 8.3, link configuration octets).
                 case (index)
-                    2'd0: mismatch[1:0] = octets_bad[3:2];
-                    2'd1: mismatch[5:2] = octets_bad;
-                    2'd2: mismatch[9:6] = octets_bad;
-                    // The last octet is the check sum over what was received; the expected one follows from the fields.
-                    default: mismatch[13:10] = {data[31:24] != sum_now, octets_bad[2:0]};
+                    2'd0: begin
+                        octets = data[23:16] + data[31:24];
+                        fields = data[23:16] + {4'd0, data[31:28]} + {4'd0, data[27:24]};
+                        mismatch[1:0] = differs[3:2];
+                    end
+                    2'd1: begin
+                        octets = data[7:0] + data[15:8] + data[23:16] + data[31:24];
+                        fields = {7'd0, data[6]} + {7'd0, data[5]} + {3'd0, data[4:0]} + {7'd0, data[15]} + {3'd0, data[12:8]}
+                                 + data[23:16] + {3'd0, data[28:24]};
+                        mismatch[5:2] = differs;
+                    end
+                    2'd2: begin
+                        octets = data[7:0] + data[15:8] + data[23:16] + data[31:24];
+                        fields = data[7:0] + {6'd0, data[15:14]} + {3'd0, data[12:8]} + {5'd0, data[23:21]}
+                                 + {3'd0, data[20:16]} + {5'd0, data[31:29]} + {3'd0, data[28:24]};
+                        mismatch[9:6] = differs;
+                    end
+                    default: begin
+                        octets = data[7:0] + data[15:8] + data[23:16];
+                        fields = {7'd0, data[7]} + {3'd0, data[4:0]};
+                        mismatch[12:10] = differs[2:0];
+                    end
                 endcase
+                sum_now = (taking ? sum : 8'd0) + (sum_octets ? octets : fields);
+                // The last octet is the sum over what was received; the expected one follows from the fields.
+                mismatch[13] = index == 2'd3 && data[31:24] != sum_now;
             end
             mismatch[16] = structure_now;
             mismatch = mismatch & compare;
@@ -116,7 +122,7 @@ module jesd204b_ilas (
     assign structure_bad = structure_was_bad || mismatch[16];
 
     always @(posedge clk) begin
-        if (rst || restart) begin
+        if (rst) begin
             taking <= 1'b0;
             word <= 2'd0;
             sum <= 8'd0;

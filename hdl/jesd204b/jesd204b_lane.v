@@ -6,10 +6,7 @@
 `timescale 1ns / 1fs
 `default_nettype none
 
-module jesd204b_lane #(
-    // Lane identifier expected in the configuration, 0 to 31.
-    parameter LANE_ID = 0
-) (
+module jesd204b_lane (
     input  wire         clk,
     input  wire         rst,
     // Characters from the transceiver, first octet in bits 7:0.
@@ -17,11 +14,13 @@ module jesd204b_lane #(
     input  wire [3:0]   charisk,
     input  wire [3:0]   notintable,
     input  wire [3:0]   disperr,
-    // Control: count errors; fall back to code group synchronisation; SYNC~ is released; read the elastic buffer.
+    // Control: count errors; fall back to code group synchronisation (at rst, too); SYNC~ is released; read the elastic buffer.
     input  wire         enable,
     input  wire         restart,
     input  wire         armed,
     input  wire         read,
+    // Lane identifier expected in the configuration (a port, so that all lanes are one and the same module).
+    input  wire [4:0]   lane_id,
     // Configuration, steady while enabled: ends of frame (beats - 1) and multiframe; see jesd204b_ilas.
     input  wire         scrambling,
     input  wire [1:0]   frame_last,
@@ -44,6 +43,7 @@ module jesd204b_lane #(
     output wire [31:0]  reg_rdata
 );
 
+    localparam [1:0] CGS_INIT = 2'd0;
     localparam [1:0] CGS_DATA = 2'd2;
 
     localparam KIND_UNEXPECTED_K = 2;
@@ -53,16 +53,27 @@ module jesd204b_lane #(
     localparam KIND_UNDERFLOW = 7;
     localparam KIND_ILAS_MISMATCH = 9;
 
+    reg [31:0] held_data;
+    reg [3:0]  held_charisk;
+    reg [3:0]  held_notintable;
+    reg [3:0]  held_disperr;
+
+    always @(posedge clk) begin
+        held_data <= data;
+        held_charisk <= charisk;
+        held_notintable <= notintable;
+        held_disperr <= disperr;
+    end
+
     wire [1:0] cgs_state;
     wire       cgs_lost;
 
     jesd204b_cgs cgs (
         .clk(clk),
-        .rst(rst),
-        .restart(restart),
-        .data(data),
-        .charisk(charisk),
-        .bad(notintable | disperr),
+        .rst(restart),
+        .data(held_data),
+        .charisk(held_charisk),
+        .bad(held_notintable | held_disperr),
         .state(cgs_state),
         .lost(cgs_lost)
     );
@@ -78,13 +89,16 @@ module jesd204b_lane #(
 
     jesd204b_aligner aligner (
         .clk(clk),
-        .rst(rst),
-        .restart(restart),
-        .search(armed && synchronised),
+        .rst(restart),
+        .search(armed && cgs_state != CGS_INIT),
         .s_data(data),
         .s_charisk(charisk),
         .s_notintable(notintable),
         .s_disperr(disperr),
+        .held_data(held_data),
+        .held_charisk(held_charisk),
+        .held_notintable(held_notintable),
+        .held_disperr(held_disperr),
         .m_data(aligned_data),
         .m_charisk(aligned_charisk),
         .m_notintable(aligned_notintable),
@@ -104,7 +118,7 @@ module jesd204b_lane #(
     wire       in_ilas = running && !in_data;
 
     always @(posedge clk) begin
-        if (rst || restart) begin
+        if (restart) begin
             active <= 1'b0;
             in_data <= 1'b0;
             multiframe <= 2'd0;
@@ -123,12 +137,10 @@ module jesd204b_lane #(
     wire        ilas_configuration_bad;
     wire        ilas_structure_bad;
     wire [31:0] ilas_word;
-    wire [4:0]  lane_id = LANE_ID[4:0];
 
     jesd204b_ilas ilas (
         .clk(clk),
-        .rst(rst),
-        .restart(restart),
+        .rst(restart),
         .check(in_ilas),
         .multiframe_first(beat == 7'd0),
         .multiframe_last(multiframe_end),
@@ -155,8 +167,7 @@ module jesd204b_lane #(
 
     jesd204b_replacement replacement (
         .clk(clk),
-        .rst(rst),
-        .restart(restart),
+        .rst(restart),
         .scrambling(scrambling),
         .valid(in_data),
         .frame_end(frame_end),
@@ -193,8 +204,7 @@ module jesd204b_lane #(
         .KINDS_WIDTH(6)
     ) elastic_buffer (
         .clk(clk),
-        .rst(rst),
-        .restart(restart),
+        .rst(restart),
         .write(in_data),
         .write_data(sample_data),
         .write_kinds({ilas_configuration_bad, restored_kinds}),
@@ -208,14 +218,14 @@ module jesd204b_lane #(
     );
 
     wire ilas_failed = in_ilas && multiframe_end && multiframe == 2'd3 && ilas_structure_bad;
-    wire fails = cgs_lost || stray || ilas_failed || (in_data && (commas || misaligned)) || overflow || underflow;
+    wire fails = cgs_lost || stray || ilas_failed || commas || misaligned || overflow || underflow;
 
     always @(posedge clk) begin
-        failed <= fails && enable && !restart && !rst;
+        failed <= fails && enable && !restart;
         if (fails) begin
             failed_kinds <= 16'd0;
-            failed_kinds[KIND_UNEXPECTED_K] <= in_data && commas;
-            failed_kinds[KIND_FRAME_MISALIGNED] <= in_data && misaligned;
+            failed_kinds[KIND_UNEXPECTED_K] <= commas;
+            failed_kinds[KIND_FRAME_MISALIGNED] <= misaligned;
             failed_kinds[KIND_CGS_LOST] <= cgs_lost;
             failed_kinds[KIND_OVERFLOW] <= overflow;
             failed_kinds[KIND_UNDERFLOW] <= underflow;
@@ -227,11 +237,11 @@ module jesd204b_lane #(
         .clk(clk),
         .rst(rst),
         .clear(error_clear),
-        .disparity(enable ? disperr : 4'd0),
-        .notintable(enable ? notintable : 4'd0),
-        .unexpected(in_data ? unexpected : 4'd0),
-        .frame_misplaced(in_data ? frame_misplaced : 4'd0),
-        .multiframe_misplaced(in_data ? multiframe_misplaced : 4'd0),
+        .disparity(enable ? held_disperr : 4'd0),
+        .notintable(enable ? held_notintable : 4'd0),
+        .unexpected(unexpected),
+        .frame_misplaced(frame_misplaced),
+        .multiframe_misplaced(multiframe_misplaced),
         .cgs_lost(cgs_lost),
         .overflow(overflow),
         .underflow(underflow),
@@ -245,12 +255,6 @@ module jesd204b_lane #(
         .reg_word(reg_word),
         .reg_rdata(reg_rdata)
     );
-
-    generate
-        if (LANE_ID < 0 || LANE_ID > 31) begin : check_lane_id
-            initial $fatal(1, "%m: LANE_ID must be 0 to 31");
-        end
-    endgenerate
 
 endmodule
 

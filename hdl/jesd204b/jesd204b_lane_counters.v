@@ -31,55 +31,73 @@ module jesd204b_lane_counters (
     output reg  [31:0] reg_rdata
 );
 
-    reg [15:0] count_disparity;
-    reg [15:0] count_notintable;
-    reg [15:0] count_unexpected;
-    reg [15:0] count_frame;
-    reg [15:0] count_multiframe;
-    reg [15:0] count_cgs_lost;
+    wire [15:0] count_disparity;
+
+    jesd204b_counter counter_disparity (
+        .clk(clk),
+        .rst(rst || clear),
+        .events(disparity),
+        .count(count_disparity)
+    );
+
+    wire [15:0] count_notintable;
+
+    jesd204b_counter counter_notintable (
+        .clk(clk),
+        .rst(rst || clear),
+        .events(notintable),
+        .count(count_notintable)
+    );
+
+    wire [15:0] count_unexpected;
+
+    jesd204b_counter counter_unexpected (
+        .clk(clk),
+        .rst(rst || clear),
+        .events(unexpected),
+        .count(count_unexpected)
+    );
+
+    wire [15:0] count_frame;
+
+    jesd204b_counter counter_frame (
+        .clk(clk),
+        .rst(rst || clear),
+        .events(frame_misplaced),
+        .count(count_frame)
+    );
+
+    wire [15:0] count_multiframe;
+
+    jesd204b_counter counter_multiframe (
+        .clk(clk),
+        .rst(rst || clear),
+        .events(multiframe_misplaced),
+        .count(count_multiframe)
+    );
+
+    wire [15:0] count_cgs_lost;
+
+    jesd204b_counter counter_cgs_lost (
+        .clk(clk),
+        .rst(rst || clear),
+        .events({3'd0, cgs_lost}),
+        .count(count_cgs_lost)
+    );
+
     reg [16:0] seen_mismatch;
     reg        seen_overflow;
     reg        seen_underflow;
 
-    function [15:0] add(input [15:0] count, input [3:0] events);
-        reg [16:0] total;
-        begin
-            total = {1'b0, count} + {16'd0, events[0]} + {16'd0, events[1]} + {16'd0, events[2]} + {16'd0, events[3]};
-            add = total[16] ? 16'hffff : total[15:0];
-        end
-    endfunction
-
     always @(posedge clk) begin
         if (rst || clear) begin
-            count_disparity <= 16'd0;
-            count_notintable <= 16'd0;
-            count_unexpected <= 16'd0;
-            count_frame <= 16'd0;
-            count_multiframe <= 16'd0;
-            count_cgs_lost <= 16'd0;
             seen_mismatch <= 17'd0;
             seen_overflow <= 1'b0;
             seen_underflow <= 1'b0;
-        end else begin
-            if ({disparity, notintable} != 8'd0) begin
-                count_disparity <= add(count_disparity, disparity);
-                count_notintable <= add(count_notintable, notintable);
-            end
-            if ({unexpected, frame_misplaced, multiframe_misplaced} != 12'd0) begin
-                count_unexpected <= add(count_unexpected, unexpected);
-                count_frame <= add(count_frame, frame_misplaced);
-                count_multiframe <= add(count_multiframe, multiframe_misplaced);
-            end
-            if (cgs_lost) begin
-                count_cgs_lost <= add(count_cgs_lost, 4'd1);
-            end
-            if (overflow) begin
-                seen_overflow <= 1'b1;
-            end
-            if (underflow) begin
-                seen_underflow <= 1'b1;
-            end
+        end else if (overflow || underflow || ilas_mismatch != 17'd0) begin
             seen_mismatch <= seen_mismatch | ilas_mismatch;
+            seen_overflow <= seen_overflow || overflow;
+            seen_underflow <= seen_underflow || underflow;
         end
     end
 

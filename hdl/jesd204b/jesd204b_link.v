@@ -63,12 +63,18 @@ module jesd204b_link #(
         end
     end
 
+    // A register: all state of the lanes hangs on it.
+    reg restart_lanes;
+
+    always @(posedge clk) begin
+        restart_lanes <= rst || restart || !enable;
+    end
+
     genvar n;
     generate
         for (n = 0; n < LANES; n = n + 1) begin : lanes
-            jesd204b_lane #(
-                .LANE_ID(n)
-            ) lane (
+            localparam [4:0] LANE_ID = n;
+            jesd204b_lane lane (
                 .clk(clk),
                 .rst(rst),
                 .data(data[n*32 +: 32]),
@@ -76,9 +82,10 @@ module jesd204b_link #(
                 .notintable(notintable[n*4 +: 4]),
                 .disperr(disperr[n*4 +: 4]),
                 .enable(enable),
-                .restart(restart || !enable),
+                .restart(restart_lanes),
                 .armed(armed),
                 .read(read && enable),
+                .lane_id(LANE_ID),
                 .scrambling(scrambling),
                 .frame_last(frame_last),
                 .multiframe_last(multiframe_last),

@@ -11,7 +11,6 @@
 module jesd204b_replacement (
     input  wire        clk,
     input  wire        rst,
-    input  wire        restart,
     input  wire        scrambling,
     // A beat of user data, and where it stands.
     input  wire        valid,
@@ -63,7 +62,7 @@ module jesd204b_replacement (
         is_a = 1'b0;
         frame_placed = 1'b0;
         multiframe_placed = 1'b0;
-        if ({s_charisk, s_notintable, s_disperr} != 12'd0) begin
+        if (valid && {s_charisk, s_notintable, s_disperr} != 12'd0) begin
             for (i = 0; i < 4; i = i + 1) begin
                 is_f = s_charisk[i] && s_data[8*i +: 8] == CHARACTER_F;
                 is_a = s_charisk[i] && s_data[8*i +: 8] == CHARACTER_A;
@@ -90,7 +89,7 @@ module jesd204b_replacement (
     end
 
     always @(posedge clk) begin
-        if (rst || restart) begin
+        if (rst) begin
             earlier <= 5'd0;
             last_kinds <= 5'd0;
             frame_suspect <= 1'b0;

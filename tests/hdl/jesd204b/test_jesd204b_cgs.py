@@ -54,7 +54,7 @@ class TB:
     async def reset(self) -> None:
         dut = self.dut
         cocotb.start_soon(Clock(dut.clk, 4, unit="ns").start())
-        dut.rst.value, dut.restart.value = 1, 0
+        dut.rst.value = 1
         dut.data.value, dut.charisk.value, dut.bad.value = 0, 0, 0
         for _ in range(3):
             await RisingEdge(dut.clk)
@@ -67,9 +67,9 @@ class TB:
         dut.data.value = int.from_bytes(bytes(octets), "little")
         dut.charisk.value = sum(comma << i for i, comma in enumerate(commas))
         dut.bad.value = sum(invalid << i for i, invalid in enumerate(bad))
-        dut.restart.value = restart
+        dut.rst.value = restart
         await RisingEdge(dut.clk)
-        dut.restart.value = 0
+        dut.rst.value = 0
         before = self.reference.state
         if restart:
             self.reference, lost = Reference(), False

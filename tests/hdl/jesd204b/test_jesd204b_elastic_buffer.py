@@ -25,7 +25,7 @@ class TB:
     async def reset(self) -> None:
         dut = self.dut
         cocotb.start_soon(Clock(dut.clk, 4, unit="ns").start())
-        dut.rst.value, dut.restart.value, dut.write.value, dut.read.value = 1, 0, 0, 0
+        dut.rst.value, dut.write.value, dut.read.value = 1, 0, 0
         dut.write_data.value, dut.write_kinds.value = 0, 0
         for _ in range(3):
             await RisingEdge(dut.clk)
@@ -99,9 +99,9 @@ async def restart_empties_it(dut):
     await tb.reset()
     for _ in range(10):
         await tb.beat(write=True, read=False)
-    dut.restart.value = 1
+    dut.rst.value = 1
     await tb.beat(write=False, read=False)
-    dut.restart.value = 0
+    dut.rst.value = 0
     tb.written.clear()
     for _ in range(5):
         await tb.beat(write=True, read=False)

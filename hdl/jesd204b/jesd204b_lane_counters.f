@@ -1,0 +1,2 @@
+jesd204b_counter.v
+jesd204b_lane_counters.v
