@@ -65,7 +65,6 @@ module axil_to_reg_bus #(
     reg [3:0]            w_strb;
     reg                  ar_held;
     reg [ADDR_WIDTH-1:0] ar_addr;
-    reg                  prefer_read;
 
     assign s_axil_awready = !aw_held && !rst;
     assign s_axil_wready = !w_held && !rst;
@@ -73,8 +72,10 @@ module axil_to_reg_bus #(
 
     wire can_write = aw_held && w_held && !s_axil_bvalid && !m_reg_valid;
     wire can_read = ar_held && !s_axil_rvalid && !m_reg_valid;
-    wire start_read = can_read && (prefer_read || !can_write);
-    wire start_write = can_write && !start_read;
+    // Reads and writes take turns by themselves: in the cycle in which one may start, the answer to the last is still there and
+    // keeps its own kind back.
+    wire start_write = can_write;
+    wire start_read = can_read && !can_write;
 
     always @(posedge clk) begin
         if (s_axil_awvalid && s_axil_awready) begin
@@ -96,7 +97,6 @@ module axil_to_reg_bus #(
 
         if (start_read) begin
             ar_held <= 1'b0;
-            prefer_read <= 1'b0;
             m_reg_valid <= 1'b1;
             m_reg_write <= 1'b0;
             m_reg_addr <= {ar_addr[ADDR_WIDTH-1:2], 2'b00};
@@ -104,7 +104,6 @@ module axil_to_reg_bus #(
         if (start_write) begin
             aw_held <= 1'b0;
             w_held <= 1'b0;
-            prefer_read <= 1'b1;
             m_reg_write <= 1'b1;
             m_reg_addr <= {aw_addr[ADDR_WIDTH-1:2], 2'b00};
             m_reg_wdata <= w_data;
@@ -132,7 +131,6 @@ module axil_to_reg_bus #(
             aw_held <= 1'b0;
             w_held <= 1'b0;
             ar_held <= 1'b0;
-            prefer_read <= 1'b0;
             m_reg_valid <= 1'b0;
             s_axil_bvalid <= 1'b0;
             s_axil_rvalid <= 1'b0;
