@@ -225,16 +225,17 @@ def _shown(path: Path) -> str:
 
 @contextlib.contextmanager
 def _terminating() -> Iterator[None]:
-    """Let SIGTERM end a run as Ctrl-C does, with everything cleaned up."""
+    """Let SIGTERM, and SIGINT even where a shell had it ignored, end a run with everything cleaned up."""
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    previous = signal.signal(signal.SIGTERM, interrupt)
+    previous = {kind: signal.signal(kind, interrupt) for kind in (signal.SIGTERM, signal.SIGINT)}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, previous)
+        for kind, handler in previous.items():
+            signal.signal(kind, handler)
 
 
 __all__ = ["Options", "RunFigures", "run_scenario"]
