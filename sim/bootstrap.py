@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 LOCK = ROOT / "pyproject.lock"
 BUILD = ROOT / "build"
+KERNELS = BUILD / "kernel"
 SYSTEM_PYTHON = "/usr/bin/python3"
 PYTHON_VERSION = (3, 11)
 INSTALL_LIMIT_SECONDS = 1500
@@ -39,6 +40,7 @@ DEBIAN_PACKAGES = {
     "ibverbs-providers": "user-space driver of SoftRoCE",
     "rdma-core": "RDMA set-up",
     "qemu-system-x86": "the micro-VM",
+    "busybox-static": "the micro-VM's first program",
     "iproute2": "network and RDMA set-up",
     "kmod": "kernel modules of the micro-VM",
     "tshark": "reads the captures in tests",
@@ -141,6 +143,14 @@ def install_python_packages() -> None:
     stamp.write_text(wanted_stamp)
 
 
+def fetch_kernel() -> None:
+    """Have the micro-VM's kernel in the cache; unpacked, not installed."""
+    if KERNELS.is_dir() and any(KERNELS.iterdir()):
+        return
+    say("unpacking Debian's kernel for the micro-VM")
+    run([str(VENV / "bin" / "python"), "-m", "sim.peers.vm_kernel"], BUILD / "setup-kernel.log")
+
+
 def main() -> None:
     """Install what is missing, one process at a time."""
     BUILD.mkdir(exist_ok=True)
@@ -152,6 +162,7 @@ def main() -> None:
             fcntl.flock(lock, fcntl.LOCK_EX)
         install_debian_packages()
         install_python_packages()
+        fetch_kernel()
 
 
 if __name__ == "__main__":
