@@ -86,7 +86,7 @@ def run(command: list[str], log: Path, environment: dict[str, str] | None = None
     started = time.monotonic()
     with log.open("ab") as output:
         process = subprocess.Popen(
-            command, stdout=output, stderr=subprocess.STDOUT, env=environment, stdin=subprocess.DEVNULL
+            command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT, env=environment, stdin=subprocess.DEVNULL
         )
         try:
             while process.poll() is None:
@@ -145,7 +145,7 @@ def install_python_packages() -> None:
 
 def fetch_kernel() -> None:
     """Have the micro-VM's kernel in the cache; unpacked, not installed."""
-    if KERNELS.is_dir() and any(KERNELS.iterdir()):
+    if (KERNELS / "kernel.json").exists():
         return
     say("unpacking Debian's kernel for the micro-VM")
     run([str(VENV / "bin" / "python"), "-m", "sim.peers.vm_kernel"], BUILD / "setup-kernel.log")

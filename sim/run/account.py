@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,8 @@ from host.storage.writer import FrameWriter
 from sim.adc.sources import ShotSource, default_probe, make_shots
 from sim.bench.probe import Kind, ProbeEvent, read_probe
 from sim.peers.lifecycle import PeerDescription
-from sim.run.figures import DataPacket, Done, Post, StreamFigures, Timing, stream_figures
+from sim.run.figures import DataPacket, Done, Post, StreamFigures, Timing, first_transmissions, stream_figures
+from sim.run.packet_log import read_packets
 from sim.run.plan import Plan
 from sim.run.verify import CheckedFrame, Verification, check_frame, verify
 from sim.scenario.model import RING_BYTES, Scenario
@@ -49,7 +50,8 @@ def run_figures(plan: Plan, description: PeerDescription | None) -> tuple[RunFig
     scenario = plan.scenario
     events = read_probe(plan.events_path)
     played = [Shot(**shot) for shot in result["shots"]]
-    stream = _stream_figures(scenario, result, events)
+    packets = read_packets(plan.packets_path)
+    stream = _stream_figures(scenario, result, events, packets)
     verification, pictures = _frames(plan, played)
     frames = _frame_counts(scenario, result, verification)
     complaints = [*verification.complaints, *_protocol_complaints(scenario, result, stream)]
@@ -64,7 +66,7 @@ def run_figures(plan: Plan, description: PeerDescription | None) -> tuple[RunFig
         bit_exact=verification.bit_exact and verification.received > 0,
         expectations=_expectations(scenario, frames, stream, verification),
         faults=_faults(scenario, result),
-        simulated=_simulated(result, events, stream),
+        simulated=_simulated(result, events, stream, packets),
         wall=_wall(result, verification, scenario),
     )
     return figures, pictures
@@ -85,7 +87,9 @@ def failed_figures(scenario: Scenario, description: PeerDescription | None, reas
     )
 
 
-def _stream_figures(scenario: Scenario, result: dict[str, Any], events: list[ProbeEvent]) -> StreamFigures:
+def _stream_figures(
+    scenario: Scenario, result: dict[str, Any], events: list[ProbeEvent], packets: list[DataPacket]
+) -> StreamFigures:
     timing = Timing(
         core_clock_hz=result["core_clock_hz"],
         rate_gbps=scenario.link.rate_gbps,
@@ -95,7 +99,7 @@ def _stream_figures(scenario: Scenario, result: dict[str, Any], events: list[Pro
     posts = [Post(cycle, count) for cycle, count in zip(doorbells, result["doorbells"], strict=True)]
     return stream_figures(
         timing,
-        [DataPacket(**packet) for packet in result["packets"]],
+        packets,
         posts,
         _completions(result, events),
         [event.cycle for event in events if event.kind is Kind.FRAME_COMMITTED],
@@ -264,7 +268,9 @@ def _faults(scenario: Scenario, result: dict[str, Any]) -> list[Fault]:
     return found
 
 
-def _simulated(result: dict[str, Any], events: list[ProbeEvent], stream: StreamFigures) -> Simulated:
+def _simulated(
+    result: dict[str, Any], events: list[ProbeEvent], stream: StreamFigures, packets: list[DataPacket]
+) -> Simulated:
     hertz, start = result["core_clock_hz"], result["started_cycle"]
 
     def microseconds(cycle: int) -> float:
@@ -290,28 +296,25 @@ def _simulated(result: dict[str, Any], events: list[ProbeEvent], stream: StreamF
         retransmitted_packets=stream.retransmitted_packets,
         link_counters=counters["JESD204B"],
         rdma_counters=counters["ERNIC"],
-        packets=_packets(result, microseconds),
+        packets=_packets(packets, microseconds),
     )
 
 
-def _packets(result: dict[str, Any], microseconds: Any) -> list[Packet]:
-    shown, newest = [], {}
-    for entry in result["packets"][:_SHOWN_PACKETS]:
-        last = newest.get(entry["queue_pair"])
-        again = last is not None and not 0 < (entry["psn"] - last) & 0xFFFFFF < 1 << 23
-        if not again:
-            newest[entry["queue_pair"]] = entry["psn"]
-        shown.append(
-            Packet(
-                time_us=microseconds(entry["last_cycle"]),
-                direction="tx",
-                opcode="WRITE",
-                psn=entry["psn"],
-                bytes=entry["frame_octets"],
-                retransmission=again,
-            )
+def _packets(packets: list[DataPacket], microseconds: Callable[[int], float]) -> list[Packet]:
+    """The first packets of the run, for the time diagram."""
+    shown = packets[:_SHOWN_PACKETS]
+    fresh = {id(packet) for packet in first_transmissions(shown)}
+    return [
+        Packet(
+            time_us=microseconds(packet.last_cycle),
+            direction="tx",
+            opcode="WRITE",
+            psn=packet.psn,
+            bytes=packet.frame_octets,
+            retransmission=id(packet) not in fresh,
         )
-    return shown
+        for packet in shown
+    ]
 
 
 def _wall(result: dict[str, Any], verification: Verification, scenario: Scenario) -> Wall:

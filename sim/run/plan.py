@@ -52,6 +52,11 @@ class Plan:
         return self.directory / "progress.jsonl"
 
     @property
+    def packets_path(self) -> Path:
+        """File of the data packets as they left the MAC; see :mod:`sim.run.packet_log`."""
+        return self.directory / "packets.bin"
+
+    @property
     def events_path(self) -> Path:
         """File of the bench's probe."""
         return self.directory / "events.csv"

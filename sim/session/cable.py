@@ -16,6 +16,7 @@ from sim.link.lockstep import Lockstep
 from sim.link.roce import Opcode, glimpse, payload_offset
 from sim.peers.interface import Wire
 from sim.run.figures import DataPacket
+from sim.run.packet_log import PacketLog
 from sim.session.stopwatch import Stopwatch
 
 MARGIN_CYCLES = 8
@@ -29,7 +30,13 @@ class Cable:
     """Runs as two tasks, :meth:`transmit` and :meth:`deliver`."""
 
     def __init__(
-        self, bench: Bench, lockstep: Lockstep, wire: Wire, wall_guard_seconds: float, stopwatch: Stopwatch
+        self,
+        bench: Bench,
+        lockstep: Lockstep,
+        wire: Wire,
+        packets: PacketLog,
+        wall_guard_seconds: float,
+        stopwatch: Stopwatch,
     ) -> None:
         self._bench = bench
         self._lockstep = lockstep
@@ -39,7 +46,7 @@ class Cable:
         self._earlier = Event()
         self._planned: int | None = None
         self._margin_fs = 2 * bench.clocks.core_half_fs * MARGIN_CYCLES
-        self.packets: list[DataPacket] = []
+        self._packets = packets
         self.frames_out = 0
         self.frames_in = 0
 
@@ -112,7 +119,7 @@ class Cable:
         if seen is None:
             return
         pad = frame[43] >> 4 & 3
-        self.packets.append(
+        self._packets.append(
             DataPacket(
                 first_cycle=first_cycle,
                 last_cycle=last_cycle,

@@ -37,6 +37,7 @@ from sim.link.responder import Endpoint, Region, Responder
 from sim.link.responder import QueuePair as PeerQueuePair
 from sim.link.roce import ipv4, mac
 from sim.peers.lifecycle import ControlAddress, WireAddress, open_control, open_wire
+from sim.run.packet_log import PacketLog
 from sim.run.plan import VARIABLE, Plan
 from sim.session.cable import Cable
 from sim.session.platform import SimulatedPlatform
@@ -105,6 +106,7 @@ class Session:
             self.stopwatch,
         )
         self.capture = Capture(plan.directory / "link.pcapng")
+        self.packets = PacketLog(plan.packets_path)
         self.lockstep: Lockstep | None = None
         self.cable: Cable | None = None
         self.stream: Stream | None = None
@@ -205,7 +207,12 @@ class Session:
             self.receiver.connect(message)
         self.lockstep = self._make_lockstep(hello)
         self.cable = Cable(
-            self.bench, self.lockstep, self.receiver.wire(), self.plan.wall_guard_seconds, self.stopwatch
+            self.bench,
+            self.lockstep,
+            self.receiver.wire(),
+            self.packets,
+            self.plan.wall_guard_seconds,
+            self.stopwatch,
         )
         self._start(self.cable.transmit())
         self._start(self.cable.deliver())
@@ -342,6 +349,7 @@ class Session:
         """Leave the session's account for the runner."""
         assert self.stream is not None and self.cable is not None and self.lockstep is not None
         self.capture.close()
+        self.packets.close()
         self.bench.check()
         seconds = time.perf_counter() - self._started_wall
         cycles = self._finished_cycle - self._started_cycle
@@ -359,7 +367,6 @@ class Session:
             "summary": asdict(summary),
             "statistics": asdict(self.stream.statistics),
             "doorbells": self.stream.posts,
-            "packets": [asdict(packet) for packet in self.cable.packets],
             "counters": counters,
             "started_cycle": self._started_cycle,
             "finished_cycle": self._finished_cycle,
@@ -425,3 +432,4 @@ async def stream(dut: Any) -> None:
         raise
     finally:
         session.capture.close()
+        session.packets.close()
