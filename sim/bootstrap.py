@@ -17,6 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
+STAMP = VENV / "installed"
 LOCK = ROOT / "pyproject.lock"
 BUILD = ROOT / "build"
 KERNELS = BUILD / "kernel"
@@ -110,8 +111,8 @@ def run(command: list[str], log: Path, environment: dict[str, str] | None = None
         )
 
 
-def install_python_packages() -> None:
-    """Make the environment anew when the lock or the interpreter has changed."""
+def environment_stamp() -> str:
+    """Name what the environment must be made from: lock, interpreter, place."""
     version = subprocess.run(
         [SYSTEM_PYTHON, "-c", "import sys; print(*sys.version_info[:3])"], capture_output=True, text=True, check=True
     ).stdout.split()
@@ -120,9 +121,17 @@ def install_python_packages() -> None:
         sys.exit(
             f"setup: {SYSTEM_PYTHON} is {'.'.join(version)}; Debian 12's {wanted} is needed (pyverbs is made for it)"
         )
-    stamp = VENV / "installed"
-    wanted_stamp = hashlib.sha256(LOCK.read_bytes() + repr((version, str(VENV))).encode()).hexdigest()
-    if stamp.exists() and stamp.read_text() == wanted_stamp:
+    return hashlib.sha256(LOCK.read_bytes() + repr((version, str(VENV))).encode()).hexdigest()
+
+
+def environment_is_current() -> bool:
+    """Whether the environment is there and made from the present lock."""
+    return STAMP.exists() and STAMP.read_text() == environment_stamp()
+
+
+def install_python_packages() -> None:
+    """Make the environment anew when the lock or the interpreter has changed."""
+    if environment_is_current():
         return
     log = BUILD / "setup-python.log"
     say(f"making .venv with {sum(1 for line in LOCK.read_text().splitlines() if '==' in line)} locked packages")
@@ -140,7 +149,7 @@ def install_python_packages() -> None:
         ],
         log,
     )
-    stamp.write_text(wanted_stamp)
+    STAMP.write_text(environment_stamp())
 
 
 def fetch_kernel() -> None:
