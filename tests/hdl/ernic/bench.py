@@ -82,7 +82,8 @@ class Queue:
         self.lose_answer: Callable[[tuple[int, int]], bool] = lambda _: False
         self.answers = True
         self.posted = 0
-        self.writes_before = 0
+        self.writes_seen = 0
+        self.completed: list[tuple[int, int, int]] = []
 
     def _address(self, name: str) -> int:
         return register_map()["ERNIC_QP"][name].address(self.number - 1)
@@ -110,7 +111,8 @@ class Queue:
         self.lose_answer = lambda _: False
         self.answers = True
         self.posted = 0
-        self.writes_before = len(self.bench.memory.writes)
+        self.writes_seen = len(self.bench.memory.writes)
+        self.completed = []
         self.responder = Responder(self.works, c.pmtu, c.psn, RING_BYTES)
         index_address = self.index_address if c.index_to_memory else 0
         for name, address in (
@@ -212,12 +214,13 @@ class Queue:
     def completions(self) -> list[tuple[int, int, int]]:
         """(identifier, opcode, error) of all completion entries in the order in which they were written."""
         end = self.completion_queue + 4 * self.connection.depth
-        found = []
-        for address, data in self.bench.memory.writes[self.writes_before :]:
+        writes = self.bench.memory.writes
+        for address, data in writes[self.writes_seen :]:
             if self.completion_queue <= address < end:
-                assert address == self.completion_queue + len(found) % self.connection.depth * 4
-                found.append((int.from_bytes(data[:2], "little"), data[2], data[3]))
-        return found
+                assert address == self.completion_queue + len(self.completed) % self.connection.depth * 4
+                self.completed.append((int.from_bytes(data[:2], "little"), data[2], data[3]))
+        self.writes_seen = len(writes)
+        return self.completed
 
     def index_in_memory(self) -> int:
         return int.from_bytes(self.bench.memory.read(self.index_address, 4), "little")

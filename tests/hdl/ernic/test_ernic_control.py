@@ -212,6 +212,40 @@ async def lost_acknowledgement(dut):
 
 
 @cocotb.test()
+async def times_hold_at_every_phase(dut):
+    """Wherever in a tick the time starts: no time-out and no end of a wait comes early, and none without need."""
+    bench = ControlBench(dut, latency=2)
+    await bench.start(tick_width=7)
+    bench.answer_delay = 2
+    for phase in range(0, 128, 18):
+        queue = await bench.connect(2, Connection(pmtu=256, timeout=1))
+        await bench.clocks(phase)
+        queue.answers = False
+        await queue.post(works([100], bench.random))
+        await bench.until(lambda q=queue: len(q.commands) == 2)
+        assert queue.commands[1].cycle - queue.commands[0].cycle >= 2 * 128
+    await bench.write("XRNICADCONF", 4 << 16)
+    queue = await bench.connect(2, Connection(pmtu=256, timeout=3))
+    timeouts = await bench.read("TIMEOUTS")
+    for phase in range(32):
+        # The deadline of the message before has long passed.
+        await queue.post(works([100], bench.random, start=phase + 1))
+        await bench.until(lambda n=phase: len(queue.completions()) == n + 1)
+        await bench.clocks(300 - bench.cycle % 16 + phase % 16)
+    assert await bench.read("TIMEOUTS") == timeouts
+    queue = await bench.connect(2, Connection(pmtu=256, rnr_retry=7))
+    for phase in range(32):
+        queue.responder.refuse = lambda _: RNR | 1
+        count = len(queue.commands)
+        await queue.post(works([100], bench.random, start=phase + 1))
+        await bench.until(lambda n=count: len(queue.commands) == n + 1)
+        queue.responder.refuse = lambda _: None
+        await bench.until(lambda n=phase: len(queue.completions()) == n + 1)
+        assert queue.commands[count + 1].cycle - queue.commands[count].cycle >= 3 * 16
+        await bench.clocks(64 - bench.cycle % 16 + phase % 16)
+
+
+@cocotb.test()
 async def progress_restarts_the_time(dut):
     """A long message, acknowledged bit by bit, takes longer than the time-out without a retry."""
     bench = ControlBench(dut)
@@ -234,6 +268,9 @@ async def foreign_and_stale_acknowledgements(dut):
     """Outside the window, from somebody else, malformed: nothing moves."""
     bench = ControlBench(dut)
     await bench.start()
+    last = await bench.connect(4, Connection(pmtu=256))
+    last.answers = False
+    await last.post(works([10], bench.random))
     queue = await bench.connect(2, Connection(pmtu=256, psn=0xFFFFFE))
     queue.answers = False
     await queue.post(works([256 * 4, 100], bench.random))
@@ -270,6 +307,7 @@ async def foreign_and_stale_acknowledgements(dut):
     assert await queue.read("STATRESPSN") == 0xFFFFFF
     assert len(queue.commands) == 5
     assert not queue.completions()
+    assert not last.completions()
     assert await bench.read("ACKS_IGNORED") == 20
     assert await queue.field("STATQP", "FATAL") == 0
     queue.answer(2, ACK, pkey=0x7FFF)  # limited member of the same partition
@@ -609,8 +647,11 @@ async def reconnect_inherits_nothing(dut):
         for name in ("SQPI", "CQHEAD", "STATCURSQPTR", "SQPSN", "STATSSN", "STATRESPSN", "STATWQE"):
             assert await queue.read(name) == 0, name
         assert await queue.read("STATQP") == 0x600
+        writes = len(bench.memory.writes)
         # Commands of the old connection that the datapath had already been offered, and answers to them, run out.
         await bench.settle(80)
+        late = [address for address, _ in bench.memory.writes[writes:]]
+        assert not [address for address in late if queue.completion_queue <= address <= queue.index_address]
     bench.take_commands = 1.0
     queue = await bench.connect(2, Connection(pmtu=256, psn=0xABCDEF))
     await queue.post(works([256 * 9, 30], bench.random))
