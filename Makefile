@@ -43,7 +43,7 @@ lint: setup ## check HDL, Python, types, layering and generated files
 bench: setup ## measure the testbench: pipeline against free-running RTL and a per-cycle bench
 	@$(PYTHON) -m sim bench
 
-registers: setup ## renew the files made from host/control/registers.toml
+registers: setup ## renew the files made from host/control/registers/registers.toml
 	@$(PYTHON) -m host.control.registers --write
 
 clean: ## remove everything that runs and builds made

@@ -1,4 +1,4 @@
-// Made from host/control/registers.toml by host/control/registers.py; do not edit.
+// Made from host/control/registers/registers.toml by 'make registers'; do not edit.
 `ifndef EB_REGISTERS_VH
 `define EB_REGISTERS_VH
 `define EB_JESD204B_BASE 20'h40000

@@ -40,6 +40,8 @@ from sim.scenario.model import RING_BYTES, Scenario
 from sim.session.shot import Shot
 
 _BEATS_A_TICK = 4
+_NEVER = ("PROTOCOL_ERRORS", "RELEASES_IGNORED")
+"""Ring counters that only a fault of the design can raise."""
 _SHOWN_PACKETS = 400
 _RECEIVE_QUEUE, _COMPLETION_QUEUE, _INLINE_BYTES, _SGE = 128, 128, 256, 16
 
@@ -181,6 +183,7 @@ def _frame_counts(scenario: Scenario, result: dict[str, Any], verification: Veri
     causes = {
         "ring_full": ring["DROPPED_RING_FULL"],
         "descriptors_full": ring["DROPPED_DESCRIPTORS_FULL"],
+        "ring_disabled": ring["DROPPED_DISABLED"],
         "trigger_too_early": acquisition["DROPPED_EARLY"],
         "link_down": acquisition["DROPPED_LINK_DOWN"],
     }
@@ -195,6 +198,8 @@ def _frame_counts(scenario: Scenario, result: dict[str, Any], verification: Veri
 
 def _protocol_complaints(scenario: Scenario, result: dict[str, Any], stream: StreamFigures) -> list[str]:
     complaints = [f"protocol violation: {violation}" for violation in result["violations"][:5]]
+    ring = result["counters"]["RING"]
+    complaints += [f"the ring counts {ring[name]} {name}" for name in _NEVER if ring[name]]
     if not scenario.link.faults and stream.retransmitted_packets:
         complaints.append(f"{stream.retransmitted_packets} packets were retransmitted on a link without faults")
     complaints += [

@@ -343,6 +343,7 @@ class Session:
 
     async def _refused(self) -> int:
         full = await self.front_end.read("RING", "DROPPED_RING_FULL")
+        full += await self.front_end.read("RING", "DROPPED_DISABLED")
         return full + await self.front_end.read("RING", "DROPPED_DESCRIPTORS_FULL")
 
     async def _store(self, summary: Summary) -> None:

@@ -2,7 +2,8 @@
 
 import pytest
 
-from host.control.registers import main, register_map
+from host.control.registers import register_map
+from host.control.registers.__main__ import main
 
 
 def test_registers_of_a_block_do_not_overlap():

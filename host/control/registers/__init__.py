@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import argparse
-import sys
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,10 +13,10 @@ from operator import or_
 from pathlib import Path
 
 _HERE = Path(__file__).resolve().parent
-_ROOT = _HERE.parents[1]
+_ROOT = _HERE.parents[2]
 _DESCRIPTION = _HERE / "registers.toml"
 RTL_HEADER = _ROOT / "hdl" / "lib" / "registers.vh"
-DOCUMENT = _ROOT / "host" / "control" / "REGISTERS.md"
+DOCUMENT = _HERE / "README.md"
 
 
 @dataclass(frozen=True)
@@ -140,7 +138,7 @@ def rtl_header() -> str:
     ``..._MASK`` has the bits that mean something, ``..._STRIDE`` is the distance of repeated registers.
     """
     lines = [
-        "// Made from host/control/registers.toml by host/control/registers.py; do not edit.",
+        "// Made from host/control/registers/registers.toml by 'make registers'; do not edit.",
         "`ifndef EB_REGISTERS_VH",
         "`define EB_REGISTERS_VH",
     ]
@@ -178,25 +176,3 @@ def document() -> str:
             lines += _rows(register, block.count > 1)
         lines.append("")
     return "\n".join(lines)
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Write or check the generated files; return the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m host.control.registers", description=__doc__)
-    action = parser.add_mutually_exclusive_group(required=True)
-    action.add_argument("--write", action="store_true", help="renew the generated files")
-    action.add_argument("--check", action="store_true", help="fail if a generated file is out of date")
-    options = parser.parse_args(arguments)
-    stale = []
-    for path, content in ((RTL_HEADER, rtl_header()), (DOCUMENT, document())):
-        if options.write:
-            path.write_text(content)
-        elif not path.exists() or path.read_text() != content:
-            stale.append(path.relative_to(_ROOT))
-    for path in stale:
-        print(f"{path} is out of date: run 'make registers'", file=sys.stderr)
-    return 1 if stale else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
