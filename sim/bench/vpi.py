@@ -35,7 +35,7 @@ class WordArray:
         """Element ``index``, most significant bit first; may hold ``x`` and ``z``."""
         element = self._element(index)
         raw = getattr(element, "_handle", None)
-        if hasattr(raw, "get_signal_val_binstr"):
+        if raw is not None and hasattr(raw, "get_signal_val_binstr"):
             return str(raw.get_signal_val_binstr())
         return str(element.value)
 
