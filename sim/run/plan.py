@@ -29,7 +29,8 @@ class Plan:
     fpga_ip: str
     fpga_mac: str
     record: bool = False
-    wall_guard_seconds: float = 20.0
+    wall_guard_seconds: float = 60.0
+    """Wall time after which an awaited reply counts as lost; generous, since a busy machine must not change a figure."""
 
     @property
     def path(self) -> Path:

@@ -53,6 +53,7 @@ LINK_POLL_NS = 500
 WINDOW_MARGIN_SAMPLES = 2
 TAIL_NS = 2_000
 PROGRESS_SECONDS = 0.25
+RECEIVER_LIMIT_SECONDS = 180.0
 _PR_SET_PDEATHSIG = 1
 
 
@@ -128,7 +129,8 @@ class Session:
                 plan.capture_path,
             )
         exchange = open_control(ControlAddress(**plan.control))
-        return RemoteReceiver(exchange, open_wire(WireAddress(**plan.wire)), plan.wall_guard_seconds)
+        wire = open_wire(WireAddress(**plan.wire), plan.wall_guard_seconds)
+        return RemoteReceiver(exchange, wire, RECEIVER_LIMIT_SECONDS)
 
     async def run(self) -> None:
         """Bring up, stream, drain, and leave the result."""
