@@ -30,7 +30,7 @@ class Plan:
     fpga_mac: str
     record: bool = False
     wall_guard_seconds: float = 60.0
-    """Wall time after which an awaited reply counts as lost; generous, since a busy machine must not change a figure."""
+    """Wall time after which an awaited reply counts as lost: generous, a busy machine must not change a figure."""
 
     @property
     def path(self) -> Path:
