@@ -354,23 +354,45 @@ async def sender_that_restarts_on_its_own_is_followed(dut):
     await tb.until(lambda: tb.runs == 2, 2000, "restart")
 
 
-@cocotb.test()
-async def hit_first_r_is_noticed_and_retried(dut):
-    """Other receivers leave the alignment sequence at once, and the lane is wrong for good with all flags clear."""
-    config = link_config(scrambling=False)
-    source = Noise(config.channels)
-    tb = TB(dut, LINKS)
+async def until_alignment(tb: TB, config: LinkConfig, source) -> AdcTransmitter:
+    """Bring the links to where the alignment sequence begins with the transmitter's next beat."""
     await tb.reset()
     await tb.configure(config)
     transmitter = AdcTransmitter(config, source)
     tb.play(transmitter, sysref_period=config.beats_per_multiframe)
-    await tb.until(lambda: int(dut.sync_n.value), 1500, "release of SYNC~")
+    await tb.until(lambda: int(tb.dut.sync_n.value), 1500, "release of SYNC~")
     # A chunk is a multiframe, so the sequence begins with the next one.
     assert transmitter.beat % config.beats_per_multiframe == 0 and not transmitter.bring_ups
-    transmitter.inject(OctetError(2, transmitter.beat, 0, 0, "not_in_table"))
+    return transmitter
+
+
+@cocotb.test()
+@cocotb.parametrize(
+    (
+        ("what", "multiframe", "beat", "octet", "flip", "control", "seen"),
+        [
+            # Other receivers leave the sequence at once, and the lane is wrong for good with all flags clear.
+            ("first /R/", 0, 0, 0, 0, False, "not_in_table"),
+            ("later /R/", 2, 0, 0, 1, False, "unseen"),
+            ("/Q/", 1, 0, 1, 1, False, "unseen"),
+            ("/A/", 0, 31, 3, 1, False, "unseen"),
+            ("last /A/", 3, 31, 3, 1, False, "unseen"),
+            # The filler is a ramp of octets.
+            ("one /R/ too many", 2, 5, 2, 22 ^ characters.R, True, "unseen"),
+            ("one /A/ too many", 2, 5, 2, 22 ^ characters.A, True, "unseen"),
+        ],
+    )
+)
+async def hit_structure_is_noticed_and_retried(dut, what, multiframe, beat, octet, flip, control, seen):
+    config = link_config(scrambling=False)
+    source = Noise(config.channels)
+    tb = TB(dut, LINKS)
+    transmitter = await until_alignment(tb, config, source)
+    at = transmitter.beat + multiframe * config.beats_per_multiframe + beat
+    transmitter.inject(OctetError(2, at, octet, flip, seen, control))
     await tb.until(lambda: len(tb.words) > 0, 3000, "sample")
     await tb.samples(20)
-    assert await tb.read("LANE_ILAS_MISMATCH", 2) == ILAS_STRUCTURE
+    assert await tb.read("LANE_ILAS_MISMATCH", 2) == ILAS_STRUCTURE, what
     assert await tb.read("LANE_ILAS_MISMATCH", 1) == 0
     assert await tb.read("REINITIALISATIONS") == 1
     # The sequence that was hit is a bring-up of the transmitter's only.
@@ -407,18 +429,9 @@ async def each_wrong_configuration_octet_has_its_bit(dut):
     lane = 5
     tb = TB(dut, LINKS)
     for octet in (2, 3, 4, 5, 6, 7, 8, 9, 10, 13):
-        await tb.reset()
-        await tb.configure(config)
-        transmitter = AdcTransmitter(config, source)
-        tb.play(transmitter, sysref_period=config.beats_per_multiframe)
-        at = 2 + octet
-        for start in range(1, 12):
-            beat = (start + 1) * config.beats_per_multiframe + at // 4
-            # Only the multiframe that carries the configuration holds it there; the others hold filler.
-            transmitter.inject(OctetError(lane, beat, at % 4, 1))
-        await tb.until(lambda tx=transmitter: len(tx.bring_ups) > 0, 1500, "alignment sequence")
-        second = transmitter.bring_ups[0].first_beat - 3 * config.beats_per_multiframe
-        transmitter.faults[:] = [fault for fault in transmitter.faults if fault.beat < second + 8]
+        transmitter = await until_alignment(tb, config, source)
+        beat, place = divmod(2 + octet, 4)
+        transmitter.inject(OctetError(lane, transmitter.beat + config.beats_per_multiframe + beat, place, 1))
         await tb.until(lambda: len(tb.words) > 0, 1500, "sample")
         assert await tb.read("LANE_ILAS_MISMATCH", lane) == 1 << octet | 1 << 13, octet
         assert await tb.read("LANE_ILAS_MISMATCH", lane - 1) == 0
