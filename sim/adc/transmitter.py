@@ -71,11 +71,14 @@ class AdcTransmitter:
         """Add a fault; it has effect on beats not yet made."""
         self.faults.append(fault)
 
-    def restart(self, links: Iterable[int]) -> None:
-        """Let ``links`` fall back to commas from the next beat on, whatever SYNC~ says: converters that are reset."""
+    def restart(self, links: Iterable[int], beats: int = 0) -> None:
+        """Let ``links`` send commas for ``beats`` or more from the next one on, as converters that are reset.
+
+        SYNC~ does not matter for that; when it is high, alignment begins as soon as it may.
+        """
         for link in links:
             self._alignment_start[link] = None
-            self._commas_since[link] = self.beat
+            self._commas_since[link] = self.beat + max(0, beats - self.config.least_comma_beats)
 
     def beat_of_tick(self, tick: int) -> int | None:
         """First beat (before lane delays) of source tick ``tick``; ``None`` before the first bring-up."""

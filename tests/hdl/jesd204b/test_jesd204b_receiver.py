@@ -354,6 +354,19 @@ async def sender_that_restarts_on_its_own_is_followed(dut):
     await tb.until(lambda: tb.runs == 2, 2000, "restart")
 
 
+@cocotb.test()
+@cocotb.parametrize((("f", "beats"), [(16, 23), (8, 13)]))
+async def sync_asks_long_enough(dut, f: int, beats: int):
+    """Commas are there at once and frames short, and still SYNC~ is low for five frames and nine octets."""
+    config = link_config(octets_per_frame=f, frames_per_multiframe=16, subclass=0)
+    tb = TB(dut, LINKS)
+    transmitter = await tb.bring_up(config, Noise(config.channels))
+    transmitter.restart(range(LINKS), beats=4 * CHUNK)
+    await tb.until(lambda: tb.runs == 2, 2000, "restart")
+    (low, _), (high, _) = tb.sync_log[-2:]
+    assert beats <= high - low <= beats + 2 * f // 4
+
+
 async def until_alignment(tb: TB, config: LinkConfig, source) -> AdcTransmitter:
     """Bring the links to where the alignment sequence begins with the transmitter's next beat."""
     await tb.reset()

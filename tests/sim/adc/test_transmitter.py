@@ -255,6 +255,18 @@ def test_sync_starts_stops_and_restarts() -> None:
     assert octets_of(beats.data[:1, 2])[1] == tick & 0xFF
 
 
+def test_restart_sends_commas_whatever_sync_says() -> None:
+    config = LinkConfig(links=2, frames_per_multiframe=8)
+    transmitter = AdcTransmitter(config, Ramp(config.channels))
+    bring_up(transmitter)
+    assert not np.any(transmitter.beats(32, 3).data[4:] == characters.K_WORD)
+    transmitter.restart([1], beats=50)
+    beats = transmitter.beats(200, 3)
+    assert not np.any(beats.data[:, :2] == characters.K_WORD)
+    # Fifty beats, then the next edge of the multiframe.
+    assert [int(np.argmax(beats.data[:, lane] != characters.K_WORD)) for lane in (2, 3)] == [64, 64]
+
+
 def test_enough_commas_come_first() -> None:
     config = LinkConfig(links=1, frames_per_multiframe=2, subclass=0)
     transmitter = AdcTransmitter(config, Ramp(config.channels))
