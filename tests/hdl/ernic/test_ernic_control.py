@@ -234,6 +234,7 @@ async def times_hold_at_every_phase(dut):
         await bench.clocks(300 - bench.cycle % 16 + phase % 16)
     assert await bench.read("TIMEOUTS") == timeouts
     queue = await bench.connect(2, Connection(pmtu=256, rnr_retry=7))
+    bench.answer_delay = 70
     for phase in range(32):
         queue.responder.refuse = lambda _: RNR | 1
         count = len(queue.commands)
@@ -241,7 +242,7 @@ async def times_hold_at_every_phase(dut):
         await bench.until(lambda n=count: len(queue.commands) == n + 1)
         queue.responder.refuse = lambda _: None
         await bench.until(lambda n=phase: len(queue.completions()) == n + 1)
-        assert queue.commands[count + 1].cycle - queue.commands[count].cycle >= 3 * 16
+        assert queue.commands[count + 1].cycle - queue.commands[count].cycle >= bench.answer_delay + 3 * 16
         await bench.clocks(64 - bench.cycle % 16 + phase % 16)
 
 
@@ -656,6 +657,24 @@ async def reconnect_inherits_nothing(dut):
     queue = await bench.connect(2, Connection(pmtu=256, psn=0xABCDEF))
     await queue.post(works([256 * 9, 30], bench.random))
     await bench.done(queue, other)
+
+
+@cocotb.test()
+async def disable_while_completing(dut):
+    """At any moment of a completion: when the registers answer again, nothing more of the connection reaches memory."""
+    bench = ControlBench(dut, latency=12)
+    await bench.start()
+    bench.answer_delay = 1
+    for delay in range(0, 70, 2):
+        queue = await bench.connect(2, Connection(pmtu=256))
+        await queue.post(works([10, 10], bench.random))
+        await bench.until(lambda q=queue: len(q.commands) == 2)
+        await bench.clocks(delay)
+        await queue.write("QPCONF", 0)
+        assert await queue.read("CQHEAD") == 0
+        writes = len(bench.memory.writes)
+        await bench.clocks(60)
+        assert len(bench.memory.writes) == writes
 
 
 @cocotb.test()

@@ -52,13 +52,17 @@ async def every_register(dut):
     begin = bench.cycle
     await check_reset_values(bench, 2)
     assert bench.cycle - begin > 256
-    for name in ("ERNIC", "ERNIC_QP", "ERNIC_MR"):
-        block = register_map()[name]
-        last = queue_pairs - 1 if name == "ERNIC_QP" else 255
-        for register in block.registers:
-            indices = (0, 1, last) if block.count > 1 else range(register.count)
-            for index in indices:
-                await check_register(bench, register, index)
+    everything = [
+        (register, index)
+        for name, last in (("ERNIC", 0), ("ERNIC_QP", queue_pairs - 1), ("ERNIC_MR", 255))
+        for register in register_map()[name].registers
+        for index in ((0, 1, last) if register_map()[name].count > 1 else range(register.count))
+    ]
+    for register, index in everything:
+        await check_register(bench, register, index)
+    for register, index in everything:
+        if register.access == "RW" and register.name not in DOORBELLS:
+            await bench.bus.write(register.address(index), 0xFFFFFFFF)
     # A second reset undoes all of it, in every queue pair.
     dut.rst.value = 1
     await bench.clocks(2)
