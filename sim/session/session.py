@@ -10,12 +10,13 @@ import json
 import os
 import signal
 import time
+from collections.abc import Coroutine
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import cocotb
-from cocotb.triggers import First, Timer
+from cocotb.triggers import Timer
 from cocotb.utils import get_sim_time
 
 from host.control.block_pump import BlockPump, RemoteSlots
@@ -104,6 +105,7 @@ class Session:
             samples,
             self.link_config.beats_per_frame,
             self.link_config.beats_per_multiframe,
+            scenario.jesd204b.faults,
             self.stopwatch,
         )
         self.capture = Capture(plan.directory / "link.pcapng")
@@ -117,6 +119,7 @@ class Session:
         self._started_cycle = 0
         self._finished_cycle = 0
         self._finishing = False
+        self.failure: Exception | None = None
 
     def _receiver(self) -> Receiver:
         plan, scenario = self.plan, self.scenario
@@ -175,8 +178,18 @@ class Session:
         summary = self.receiver.finish()
         await self._store(summary)
 
-    def _start(self, coroutine: Any) -> None:
-        self._tasks.append(cocotb.start_soon(coroutine))
+    def _start(self, coroutine: Coroutine[Any, Any, None]) -> cocotb.task.Task[None]:
+        task = cocotb.start_soon(self._watched(coroutine))
+        self._tasks.append(task)
+        return task
+
+    async def _watched(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        """Remember what ends a task: cocotb ends the whole test then, and what the test sees is only its own end."""
+        try:
+            await coroutine
+        except Exception as error:
+            self.failure = self.failure or error
+            raise
 
     async def _connect(self) -> None:
         """Exchange queue pairs with the receiver, program the engine, join the two by the cable."""
@@ -295,19 +308,12 @@ class Session:
         self._started_cycle = self.bench.clocks.now
         self.watchdog = Watchdog(self, self.scenario)
         self.shots.arm(schedule)
-        guard = cocotb.start_soon(self.watchdog.watch())
-        self._tasks.append(guard)
-        work = cocotb.start_soon(self._stream_all(self.stream))
-        self._tasks.append(work)
-        await First(work, guard, *self._tasks[:-2])
-        for task in self._tasks:
-            if task.done() and task is not work:
-                task.result()  # raises what went wrong
-        work.result()
+        self._start(self.watchdog.watch())
+        await self._start(self._stream_all(self.stream))
         self._finished_cycle = self.bench.clocks.now
 
     async def _stream_all(self, stream: Stream) -> None:
-        served = cocotb.start_soon(self._serve(stream))
+        served = self._start(self._serve(stream))
         await self._last_window_closed()
         self._finishing = True
         self.platform.interrupt_wait()
@@ -431,7 +437,8 @@ async def stream(dut: Any) -> None:
     try:
         await session.run()
     except BaseException as error:
-        plan.directory.joinpath("failure.txt").write_text(f"{type(error).__name__}: {error}")
+        cause = session.failure or error
+        plan.directory.joinpath("failure.txt").write_text(f"{type(cause).__name__}: {cause}")
         raise
     finally:
         session.capture.close()

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.adc import AdcTransmitter
+from sim.adc import AdcTransmitter, BitError, Fault, LaneDrop
 from sim.adc.sources import TickStream
 from sim.bench.bench import Bench
 from sim.bench.lane_player import SIDE_SYSREF, SIDE_TRIGGER, ChunkRequest
+from sim.scenario.model import LaneFault
 from sim.session.shot import Shot
 from sim.session.stopwatch import Stopwatch
 
@@ -40,6 +42,7 @@ class ShotPlayer:
         stream: TickStream,
         beats_a_tick: int,
         beats_a_multiframe: int,
+        faults: Sequence[LaneFault],
         stopwatch: Stopwatch,
     ) -> None:
         self._bench = bench
@@ -47,6 +50,7 @@ class ShotPlayer:
         self._stream = stream
         self._beats_a_tick = beats_a_tick
         self._sysref_beats = beats_a_multiframe * SYSREF_MULTIFRAMES
+        self._faults = faults
         self._stopwatch = stopwatch
         self._schedule: Schedule | None = None
         self._first_trigger: int | None = None
@@ -94,5 +98,17 @@ class ShotPlayer:
             tick, beat_in_tick = divmod(beat - schedule.release_beat, self._beats_a_tick)
             shot = Shot(self._next_shot, beat, tick, beat_in_tick, tick + schedule.window_delay)
             self._stream.schedule(shot.index, shot.first_tick)
+            self._place_faults(shot)
             self.shots.append(shot)
             self._next_shot += 1
+
+    def _place_faults(self, shot: Shot) -> None:
+        """Put the lane faults of a shot into the beats of its samples."""
+        for fault in self._faults:
+            if fault.shot != shot.index:
+                continue
+            tick = shot.first_tick + fault.sample
+            placed: Fault = BitError(fault.lane, tick)
+            if fault.kind == "lane_drop":
+                placed = LaneDrop(fault.lane, fault.beats, tick=tick)
+            self._transmitter.inject(placed)
