@@ -79,6 +79,8 @@ def _conventional() -> Speed:
         directory,
         environment={CONVENTIONAL_RESULT: str(result_path)},
     )
+    if not result_path.exists():
+        raise RuntimeError(f"the conventional bench failed; see what it printed above and {directory}")
     result = json.loads(result_path.read_text())
     return Speed(
         "conventional bench, Python every cycle",
