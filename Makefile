@@ -5,10 +5,15 @@ SIM ?=
 SEED ?=
 PEER ?=
 WAVES ?=
+OUTPUT ?=
 TESTS ?= tests
 
 PYTHON := .venv/bin/python
-RUN_OPTIONS := $(if $(SIM),--simulator $(SIM)) $(if $(SEED),--seed $(SEED)) $(if $(PEER),--peer $(PEER)) $(if $(filter-out 0,$(WAVES)),--waves)
+RUN_OPTIONS := $(if $(SIM),--simulator $(SIM)) $(if $(SEED),--seed $(SEED)) $(if $(PEER),--peer $(PEER)) $(if $(OUTPUT),--output $(OUTPUT)) $(if $(WAVES),$(if $(filter 0,$(WAVES)),--no-waves,--waves))
+
+ifneq (,$(filter-out 0 1,$(WAVES)))
+$(error WAVES=$(WAVES): allowed 0 (never), 1 (the whole run); without it, a failure is recorded by repeating the run)
+endif
 
 .DEFAULT_GOAL := help
 .PHONY: help setup sim waves test lint bench registers clean
@@ -22,7 +27,8 @@ help: ## list the targets and variables
 	@echo "  SIM=verilator|icarus      simulator, instead of the scenario's"
 	@echo "  SEED=n                    seed, instead of the scenario's"
 	@echo "  PEER=auto|vm|host|model   peer, instead of the scenario's"
-	@echo "  WAVES=1                   record a waveform (FST); slower"
+	@echo "  WAVES=1|0                 record a waveform (FST) of the whole run, or never; else only of a failure"
+	@echo "  OUTPUT=folder             where the run goes (default: build/runs/<scenario>)"
 	@echo "  TESTS=path                what 'make test' runs (default: tests)"
 
 setup: ## install what is missing: Debian packages (as root) and the Python environment
@@ -32,7 +38,7 @@ sim: setup ## run a scenario and report: build/runs/<scenario>/report.html
 	@$(PYTHON) -m sim run $(SCENARIO) $(RUN_OPTIONS)
 
 waves: setup ## run a scenario and record a waveform: build/runs/<scenario>/waves.fst
-	@$(PYTHON) -m sim run $(SCENARIO) $(RUN_OPTIONS) --waves
+	@$(PYTHON) -m sim run $(SCENARIO) $(filter-out --no-waves --waves,$(RUN_OPTIONS)) --waves
 
 test: setup lint ## run lint and every test
 	@$(PYTHON) -m pytest -n 2 --dist loadfile $(TESTS)

@@ -25,7 +25,14 @@ def run(
     simulator: Annotated[str | None, typer.Option(help="verilator or icarus, instead of the scenario's")] = None,
     seed: Annotated[int | None, typer.Option(help="seed, instead of the scenario's")] = None,
     peer: Annotated[str | None, typer.Option(help="auto, vm, host or model, instead of the scenario's")] = None,
-    waves: Annotated[bool, typer.Option(help="record a waveform (FST); slower")] = False,
+    waves: Annotated[
+        bool | None,
+        typer.Option(
+            "--waves/--no-waves",
+            help="a waveform (FST) of the whole run, or never; else of a failure, by repeating the run",
+            show_default=False,
+        ),
+    ] = None,
     output: Annotated[Path | None, typer.Option(help="folder of the run, instead of build/runs/<scenario>")] = None,
 ) -> None:
     """Run a scenario; exit 0 if it passes, 1 if it fails, 2 if it cannot be run."""

@@ -50,6 +50,24 @@ class Design:
 
 
 @dataclass(frozen=True)
+class Waves:
+    """A waveform to record: a file's name, and the window of simulated time (ns) that it covers.
+
+    The simulation ends with the window; ``to_ns`` of None is the end of the run.
+    """
+
+    file: str
+    from_ns: int = 0
+    to_ns: int | None = None
+
+    @property
+    def plusargs(self) -> list[str]:
+        """What ``sim/bench/waves.v`` reads."""
+        end = [] if self.to_ns is None else [f"+waves_to_ns={self.to_ns}"]
+        return [f"+waves={self.file}", f"+waves_from_ns={self.from_ns}", *end]
+
+
+@dataclass(frozen=True)
 class Compiled:
     """A finished build: where it is and for which simulator."""
 
@@ -78,6 +96,13 @@ def verilator_environment() -> dict[str, str]:
         "PATH": f"{root / 'bin'}{os.pathsep}{os.environ['PATH']}",
         "MAKEFLAGS": _VERILATOR_MAKEFLAGS,
     }
+
+
+def _prepare_environment(simulator: str) -> None:
+    """Take away what would steer cocotb past its arguments, and add what the simulator needs."""
+    for name in [name for name in os.environ if name in ("WAVES", "GUI") or name.startswith("COCOTB_")]:
+        del os.environ[name]
+    os.environ.update(verilator_environment() if simulator == "verilator" else {})
 
 
 def _fingerprint(design: Design, simulator: str) -> str:
@@ -141,7 +166,7 @@ def compile_design(design: Design, simulator: str = "verilator") -> Compiled:
             log = BUILD_ROOT / f"{name}.log"
             environment = dict(os.environ)
             try:
-                os.environ.update(verilator_environment() if simulator == "verilator" else {})
+                _prepare_environment(simulator)
                 runner = get_runner(simulator)
                 control = [_control_file(design, directory)] if simulator == "verilator" else []
                 arguments = _verilator_arguments(design) if simulator == "verilator" else []
@@ -154,7 +179,7 @@ def compile_design(design: Design, simulator: str = "verilator") -> Compiled:
                     build_dir=directory,
                     build_args=arguments,
                     timescale=TIMESCALE,
-                    waves=design.waves,
+                    waves=design.waves and simulator == "verilator",
                     log_file=log,
                     always=True,
                 )
@@ -204,8 +229,11 @@ def run_tests(
     seed: int | None = None,
     environment: Mapping[str, str] | None = None,
     plusargs: Sequence[str] = (),
+    waves: Waves | None = None,
 ) -> Path:
     """Run cocotb ``test_module`` on a build, in ``run_directory``; return the path of the results file.
+
+    Bench tops record ``waves``; Verilator needs a build with traces for it.
 
     Raises ``SystemExit`` (a failure under pytest) if a test fails or none ran.
     """
@@ -213,7 +241,7 @@ def run_tests(
 
     saved = dict(os.environ)
     try:
-        os.environ.update(verilator_environment() if compiled.simulator == "verilator" else {})
+        _prepare_environment(compiled.simulator)
         runner = get_runner(compiled.simulator)
         return runner.test(
             test_module=test_module,
@@ -224,8 +252,8 @@ def run_tests(
             testcase=testcase,
             seed=seed,
             extra_env=dict(environment or {}),
-            plusargs=list(plusargs),
-            waves=compiled.design.waves,
+            plusargs=[*plusargs, *(waves.plusargs if waves else [])],
+            waves=waves is not None and compiled.simulator == "icarus",
             timescale=TIMESCALE,
         )
     finally:

@@ -117,8 +117,8 @@ class Stream:
             self.statistics.failed += bad
             state = ", ".join(f"{name}=0x{value:x}" for name, value in (await queue_pair.status()).items())
             raise QueuePairFailed(
-                f"queue pair {queue_pair.number}: work request {bad[0].identifier} failed with error "
-                f"0x{bad[0].error:02x} ({state})"
+                f"queue pair {queue_pair.number}: work request {bad[0].identifier} failed: {bad[0].reason} "
+                f"(error 0x{bad[0].error:02x}; {state})"
             )
 
     def _distribute(self, blocks: list[Block]) -> None:

@@ -46,6 +46,17 @@ class WorkRequest:
         )
 
 
+_FATAL = {
+    0x05: "the engine could not execute it: look at its length, opcode and addresses",
+    0x06: "no acknowledgement came, and all retries are used up: the receiver is gone, the link is dead, or the "
+    "time-out and retry count are too small for the link",
+    0x09: "the receiver was not ready, and all retries are used up: it posts no receives",
+    0x0A: "the receiver refused it: look at remote key, address range and access rights",
+    0x80: "an earlier work request failed",
+}
+"""Fatal codes of PG332 that the engine gives, and its own for what was only flushed."""
+
+
 @dataclass(frozen=True)
 class Completion:
     """One completion queue entry."""
@@ -58,3 +69,8 @@ class Completion:
     def unpack(cls, data: bytes) -> Completion:
         """Read the 4 bytes of an entry."""
         return cls(*_CQE.unpack(data))
+
+    @property
+    def reason(self) -> str:
+        """What the error means, in words; empty without one."""
+        return _FATAL.get(self.error, "unknown code") if self.error else ""

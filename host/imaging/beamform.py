@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from host.imaging.probe import Probe
 
+SHORTEST_IMAGE_SAMPLES = 2
+"""Interpolation takes two."""
 POINTS_PER_CYCLE = 4
 """Depth points for each cycle of the beamformed signal: enough for an envelope at up to 100 % bandwidth."""
 
@@ -54,8 +56,8 @@ def delay_and_sum(
     """
     if samples.ndim != 2 or samples.shape[1] != probe.elements:
         raise ValueError(f"samples must be [sample, {probe.elements} channels], not {samples.shape}")
-    if samples.shape[0] < 2:
-        raise ValueError("at least two samples a channel are needed")
+    if samples.shape[0] < SHORTEST_IMAGE_SAMPLES:
+        raise ValueError(f"at least {SHORTEST_IMAGE_SAMPLES} samples a channel are needed")
     count, channels = samples.shape
     ways = 2 if path is Path.PLANE_WAVE else 1
     speed = probe.sound_speed_m_s

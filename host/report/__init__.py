@@ -1,6 +1,7 @@
 """A run's figures, verdict and report: JSON for machines, a page for people, a table for the terminal."""
 
 from host.report.model import (
+    FRAMES_LOST,
     Configuration,
     Expectation,
     Fault,
@@ -21,6 +22,7 @@ from host.report.verdict import judge
 from host.report.write import write_report
 
 __all__ = [
+    "FRAMES_LOST",
     "Configuration",
     "Expectation",
     "Fault",

@@ -93,10 +93,16 @@ class Peer(Group):
 
 
 class Frames(Group):
-    """Frames that were triggered, that arrived, and where the others went. ``dropped_by_cause`` adds up to ``lost``."""
+    """Frames that were triggered, that arrived, and where the others went. ``dropped_by_cause`` adds up to ``lost``.
+
+    Of the frames received, ``flagged`` say themselves that their samples may be wrong; ``flagged_samples_wrong``
+    of theirs are.
+    """
 
     sent: Count = None
     received: Count = None
+    flagged: Count = None
+    flagged_samples_wrong: Count = None
     lost: Count = None
     dropped_by_cause: dict[str, int] = Field(default_factory=dict)
 
@@ -164,11 +170,16 @@ class Host(Group):
 
 
 class Fault(Group):
-    """A fault that the scenario asked for, and how often it was put in."""
+    """A fault that the scenario asked for, and how often it was put in; ``certain`` if it had to be at least once."""
 
     where: str
     what: str
     times: int = 0
+    certain: bool = False
+
+
+FRAMES_LOST = "frames lost"
+"""Name of the expectation that allows for losses."""
 
 
 class Expectation(Group):
@@ -191,12 +202,17 @@ class Expectation(Group):
 
 
 class RunFigures(Group):
-    """All that the runner knows at the end of a run; ``error`` says why it ended early, if it did."""
+    """All that the runner knows at the end of a run.
+
+    ``error`` says why it ended early, if it did; ``complaints`` are what is wrong with one that ended as it should.
+    ``bit_exact``: every frame that arrived unflagged is, sample by sample, what was played.
+    """
 
     scenario: str
     scenario_text: str = ""
     seed: int
     error: str | None = None
+    complaints: list[str] = Field(default_factory=list)
     configuration: Configuration = Configuration()
     peer: Peer = Peer()
     frames: Frames = Frames()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from host.report.model import Expectation, Report, RunFigures
+from host.report.model import FRAMES_LOST, Expectation, Report, RunFigures
 from host.report.published import compare
 
 REQUIRED = (
@@ -26,7 +26,6 @@ REQUIRED = (
     "wall.payload_mb_per_second",
 )
 """Figures without which no run passes."""
-_LOSS = "frames_lost"
 _REAL_KERNEL = ("vm", "host", "nic")
 
 
@@ -56,14 +55,20 @@ def judge(figures: RunFigures) -> Report:
 
 def _failures(figures: RunFigures, expectations: list[Expectation]) -> list[str]:
     failures = [f"the run ended early: {figures.error}"] if figures.error is not None else []
-    missing = [key for key in REQUIRED if lookup(figures, key) is None]
-    if figures.peer.kind in _REAL_KERNEL and not figures.peer.kernel:
+    failures += figures.complaints
+    missing = [] if failures else [key for key in REQUIRED if lookup(figures, key) is None]
+    if not failures and figures.peer.kind in _REAL_KERNEL and not figures.peer.kernel:
         missing.append("peer.kernel")
     if missing:
         failures.append(f"not measured: {', '.join(missing)}")
     if figures.bit_exact is False:
         failures.append("samples that arrived differ from those that were played into the lanes")
     failures += _frame_failures(figures, expectations)
+    failures += [
+        f"the fault {fault.what} on {fault.where} never acted: there was nothing for it to act on"
+        for fault in figures.faults
+        if fault.certain and not fault.times and figures.error is None
+    ]
     for expectation in expectations:
         if not expectation.ok:
             actual = "was not measured" if expectation.actual is None else f"is {expectation.actual:.6g}"
@@ -84,14 +89,22 @@ def _frame_failures(figures: RunFigures, expectations: list[Expectation]) -> lis
     explained = sum(figures.frames.dropped_by_cause.values())
     if explained != lost:
         failures.append(f"{lost} frames lost, causes are known for {explained}")
-    if lost and not any(expectation.name == _LOSS and expectation.actual == lost for expectation in expectations):
+    if lost and not any(expectation.name == FRAMES_LOST and expectation.actual == lost for expectation in expectations):
         failures.append(f"{lost} frames lost, and the scenario does not allow for any")
     return failures
 
 
 def _successes(figures: RunFigures, expectations: list[Expectation]) -> list[str]:
     frames = figures.frames
-    reasons = [f"{frames.received} of {frames.sent} frames received, every sample bit-exact"]
+    arrived = f"{frames.received} of {frames.sent} frames received"
+    if frames.flagged:
+        clean = (frames.received or 0) - frames.flagged
+        reasons = [
+            f"{arrived}: {clean} with every sample bit-exact, {frames.flagged} flagged "
+            f"({frames.flagged_samples_wrong} of their samples differ)"
+        ]
+    else:
+        reasons = [f"{arrived}, every sample bit-exact"]
     for expectation in expectations:
         limit = f"{expectation.relation} {expectation.limit:g}"
         unit = f" {expectation.unit}" if expectation.unit else ""

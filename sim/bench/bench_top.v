@@ -326,7 +326,7 @@ module bench_top #(
         .mac_rx_tlast(mac_rx_tlast),
         .ring_write_valid(dut.ring_write_valid),
         .ring_write_last(dut.ring_write_last),
-        .ring_used(dut.ring.used_bytes),
+        .ring_used(dut.ring.fill.level),
         .irq_ring(irq_ring),
         .irq_ernic(irq_ernic),
         .axi_awaddr(axi_awaddr),
@@ -336,6 +336,8 @@ module bench_top #(
         .axi_wready(axi_wready),
         .axi_wlast(axi_wlast)
     );
+
+    waves waves ();
 
     /* verilator lint_off UNUSEDSIGNAL */ // read by Python
     reg        released;

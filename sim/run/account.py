@@ -5,16 +5,20 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from host.frame_layout import HEADER_BYTES
+from host.imaging.beamform import SHORTEST_IMAGE_SAMPLES
 from host.imaging.bmode import bmode
 from host.imaging.probe import Probe
-from host.receive.capture import CaptureReader
+from host.receive.capture import CaptureReader, Record
+from host.receive.inspection import Inspection
 from host.report import (
+    FRAMES_LOST,
     Configuration,
     Expectation,
     Fault,
@@ -35,7 +39,7 @@ from sim.peers.lifecycle import PeerDescription
 from sim.run.figures import DataPacket, Done, Post, StreamFigures, Timing, first_transmissions, stream_figures
 from sim.run.packet_log import read_packets
 from sim.run.plan import Plan
-from sim.run.verify import CheckedFrame, Verification, check_frame, verify
+from sim.run.verify import CheckedFrame, Verification, check_frame, flags_errors, inspect_record, verify
 from sim.scenario.model import RING_BYTES, Scenario
 from sim.session.shot import Shot
 
@@ -43,10 +47,20 @@ _BEATS_A_TICK = 4
 _NEVER = ("PROTOCOL_ERRORS", "RELEASES_IGNORED")
 """Ring counters that only a fault of the design can raise."""
 _SHOWN_PACKETS = 400
+FRAMES = "frames.h5"
 _RECEIVE_QUEUE, _COMPLETION_QUEUE, _INLINE_BYTES, _SGE = 128, 128, 256, 16
 
 
-def run_figures(plan: Plan, description: PeerDescription | None) -> tuple[RunFigures, Pictures]:
+@dataclass(frozen=True)
+class Account:
+    """What a run comes to. ``suspect`` is the shot to look at first if the verdict is a failure."""
+
+    figures: RunFigures
+    pictures: Pictures
+    suspect: int
+
+
+def run_figures(plan: Plan, description: PeerDescription | None) -> Account:
     """Verify the frames of a finished session, store them, and gather its figures."""
     result = json.loads(plan.result_path.read_text())
     scenario = plan.scenario
@@ -61,7 +75,7 @@ def run_figures(plan: Plan, description: PeerDescription | None) -> tuple[RunFig
         scenario=scenario.name,
         scenario_text=scenario.model_dump_json(indent=1),
         seed=scenario.seed,
-        error="; ".join(complaints) or None,
+        complaints=complaints,
         configuration=_configuration(scenario),
         peer=_peer(plan, description, result),
         frames=frames,
@@ -71,7 +85,20 @@ def run_figures(plan: Plan, description: PeerDescription | None) -> tuple[RunFig
         simulated=_simulated(result, events, stream, packets),
         wall=_wall(result, verification, scenario),
     )
-    return figures, pictures
+    return Account(figures, pictures, verification.suspect)
+
+
+def salvage(plan: Plan) -> int:
+    """Store what a run received before it ended early, as far as it can be read; return the number of frames."""
+    if not plan.capture_path.exists():
+        return 0
+    records = list(CaptureReader(plan.capture_path))
+    if records:
+        probe = default_probe(plan.scenario.acquisition.channels)
+        with FrameWriter(plan.directory / FRAMES, probe, description=plan.scenario.name, flush=False) as store:
+            for record in records:
+                _keep(store, inspect_record(record), record)
+    return len(records)
 
 
 def failed_figures(scenario: Scenario, description: PeerDescription | None, reason: str) -> RunFigures:
@@ -144,10 +171,10 @@ def _frames(plan: Plan, played: list[Shot]) -> tuple[Verification, Pictures]:
     def checked() -> Iterator[CheckedFrame]:
         if not plan.capture_path.exists():
             return
-        with FrameWriter(plan.directory / "frames.h5", probe, description=scenario.name, flush=False) as store:
+        with FrameWriter(plan.directory / FRAMES, probe, description=scenario.name, flush=False) as store:
             for record in CaptureReader(plan.capture_path):
                 frame = check_frame(record, shots, played)
-                _keep(store, frame)
+                _keep(store, frame.inspection, frame.record)
                 if frame.inspection.ok:
                     shown[:] = [frame]
                 yield frame
@@ -156,26 +183,26 @@ def _frames(plan: Plan, played: list[Shot]) -> tuple[Verification, Pictures]:
     return verification, _pictures(scenario, probe, shots, shown)
 
 
-def _samples(frame: CheckedFrame) -> Any:
-    shape = frame.inspection.shape
+def _samples(found: Inspection, record: Record) -> Any:
+    shape = found.shape
     assert shape is not None
-    octets = np.frombuffer(frame.record.data, np.uint8)[HEADER_BYTES : HEADER_BYTES + shape.payload_bytes]
+    octets = np.frombuffer(record.data, np.uint8)[HEADER_BYTES : HEADER_BYTES + shape.payload_bytes]
     return octets.view("<i2").reshape(shape.samples, shape.channels)
 
 
-def _keep(store: FrameWriter, frame: CheckedFrame) -> None:
-    found = frame.inspection
+def _keep(store: FrameWriter, found: Inspection, record: Record) -> None:
     if found.shape is not None:
-        store.append(_samples(frame), found.header, found.trailer, crc_ok=found.ok or frame.flagged)
+        store.append(_samples(found, record), found.header, found.trailer, crc_ok=found.ok or flags_errors(found))
 
 
 def _pictures(scenario: Scenario, probe: Probe, shots: ShotSource, shown: list[CheckedFrame]) -> Pictures:
     del shots
     if not shown:
         return Pictures()
-    samples, rate = _samples(shown[0]), scenario.acquisition.sample_rate_hz
+    samples, rate = _samples(shown[0].inspection, shown[0].record), scenario.acquisition.sample_rate_hz
     caption = f"{scenario.name}: frame {shown[0].sequence}, as received"
-    return Pictures(bmode(samples, probe, rate), samples, rate, caption)
+    image = bmode(samples, probe, rate) if len(samples) >= SHORTEST_IMAGE_SAMPLES else None
+    return Pictures(image, samples, rate, caption)
 
 
 def _frame_counts(scenario: Scenario, result: dict[str, Any], verification: Verification) -> Frames:
@@ -191,6 +218,8 @@ def _frame_counts(scenario: Scenario, result: dict[str, Any], verification: Veri
     return Frames(
         sent=sent,
         received=verification.received,
+        flagged=verification.flagged,
+        flagged_samples_wrong=verification.flagged_samples_wrong,
         lost=sent - verification.received,
         dropped_by_cause={name: count for name, count in causes.items() if count},
     )
@@ -214,7 +243,7 @@ def _expectations(
 ) -> list[Expectation]:
     expect = scenario.expect
     found = [
-        Expectation(name="frames lost", relation="==", limit=expect.frames_lost, actual=frames.lost),
+        Expectation(name=FRAMES_LOST, relation="==", limit=expect.frames_lost, actual=frames.lost),
         Expectation(name="frames flagged", relation="==", limit=expect.flagged_frames, actual=verification.flagged),
     ]
     if expect.min_goodput_gbps:
@@ -265,11 +294,27 @@ def _peer(plan: Plan, description: PeerDescription | None, result: dict[str, Any
 
 
 def _faults(scenario: Scenario, result: dict[str, Any]) -> list[Fault]:
+    played = {shot["index"] for shot in result["shots"]}
     times = Counter(injection["fault"] for injection in result["injections"])
-    found = []
+    found = [
+        Fault(
+            where=f"lane {fault.lane}, shot {fault.shot}, sample {fault.sample}",
+            what=fault.kind,
+            times=int(fault.shot in played),
+            certain=True,
+        )
+        for fault in scenario.jesd204b.faults
+    ]
     for index, fault in enumerate(scenario.link.faults):
         where = f"PSN {fault.psn}" if fault.psn is not None else f"probability {fault.probability}"
-        found.append(Fault(where=f"link {fault.direction}, {where}", what=fault.action, times=times[index]))
+        found.append(
+            Fault(
+                where=f"link {fault.direction}, {where}",
+                what=fault.action,
+                times=times[index],
+                certain=fault.psn is not None,
+            )
+        )
     return found
 
 

@@ -111,7 +111,7 @@ def stream_figures(
     fresh = first_transmissions(packets)
     intervals = busy_intervals(posts, dones)
     octets = sum(packet.payload_octets for packet in fresh)
-    sending = _sending_cycles(packets, intervals)
+    sending = _sending_cycles(timing, packets, intervals)
     return StreamFigures(
         goodput_gbps=octets * 8 / timing.nanoseconds(sending) if sending else 0.0,
         average_gbps=octets * 8 / timing.nanoseconds(run_cycles) if run_cycles else 0.0,
@@ -121,16 +121,24 @@ def stream_figures(
     )
 
 
-def _sending_cycles(packets: Sequence[DataPacket], intervals: Sequence[tuple[int, int]]) -> int:
-    total, position = 0, 0
+def _sending_cycles(timing: Timing, packets: Sequence[DataPacket], intervals: Sequence[tuple[int, int]]) -> float:
+    """Core cycles from the first to the last octet on the wire, over all intervals.
+
+    The design's port runs ahead of the wire by what a MAC's FIFO takes, so the wire is reckoned from the lengths; whole
+    frames count, gap included: a burst of one packet is no faster than many.
+    """
+    total, position = 0.0, 0
     for start, end in intervals:
         while position < len(packets) and packets[position].first_cycle < start:
             position += 1
         first = position
+        wire_free = 0.0
         while position < len(packets) and packets[position].last_cycle <= end:
+            packet = packets[position]
+            wire_free = max(wire_free, packet.first_cycle) + timing.wire_cycles(packet.frame_octets)
             position += 1
         if position > first:
-            total += packets[position - 1].last_cycle + 1 - packets[first].first_cycle
+            total += wire_free - packets[first].first_cycle
     return total
 
 

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from sim.build import Waves
 from sim.scenario.load import parse
 from sim.scenario.model import Scenario
 
@@ -29,6 +30,7 @@ class Plan:
     fpga_ip: str
     fpga_mac: str
     record: bool = False
+    waves: Waves | None = None
     wall_guard_seconds: float = 60.0
     """Wall time after which an awaited reply counts as lost: generous, a busy machine must not change a figure."""
 
@@ -41,6 +43,11 @@ class Plan:
     def result_path(self) -> Path:
         """File in which the simulator leaves its result."""
         return self.directory / "session.json"
+
+    @property
+    def failure_path(self) -> Path:
+        """File in which the simulator leaves its reason for ending early; see :mod:`sim.run.failure`."""
+        return self.directory / "failure.json"
 
     @property
     def recording_path(self) -> Path:
@@ -77,4 +84,10 @@ class Plan:
         """Read a plan's file."""
         content = json.loads(path.read_text())
         scenario = parse(content.pop("scenario"), path.name)
-        return cls(scenario=scenario, directory=Path(content.pop("directory")), **content)
+        waves = content.pop("waves")
+        return cls(
+            scenario=scenario,
+            directory=Path(content.pop("directory")),
+            waves=Waves(**waves) if waves else None,
+            **content,
+        )

@@ -1,4 +1,4 @@
-"""The simulator's process: ``python -m sim.run.simulate PLAN [--waves]`` runs the session of a plan."""
+"""The simulator's process: ``python -m sim.run.simulate PLAN`` runs the session of a plan."""
 
 from __future__ import annotations
 
@@ -30,16 +30,18 @@ def scenario_design(scenario: Scenario, *, waves: bool = False) -> Design:
     return bench_design(body, bench_parameters(scenario), waves=waves)
 
 
-def simulate(plan: Plan, *, waves: bool = False) -> Path:
+def simulate(plan: Plan) -> Path:
     """Compile (cached) and run; return the cocotb results file. Raises ``SystemExit`` if the session fails."""
-    compiled: Compiled = compile_design(scenario_design(plan.scenario, waves=waves), plan.scenario.simulator)
+    traced = plan.waves is not None
+    compiled: Compiled = compile_design(scenario_design(plan.scenario, waves=traced), plan.scenario.simulator)
     return run_tests(
         compiled,
         SESSION,
         plan.directory,
         seed=plan.scenario.seed % 2**32,
         environment={VARIABLE: str(plan.path), "COCOTB_LOG_PREFIX": "", "COLUMNS": "160"},
-        plusargs=[f"+probe={plan.events_path}"],
+        plusargs=[f"+probe={plan.events_path.name}"],
+        waves=plan.waves,
     )
 
 
@@ -47,11 +49,10 @@ def main() -> int:
     """Run the plan named on the command line."""
     parser = argparse.ArgumentParser(prog="python -m sim.run.simulate", description=__doc__)
     parser.add_argument("plan", type=Path)
-    parser.add_argument("--waves", action="store_true")
     options = parser.parse_args()
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
     plan = Plan.load(options.plan)
-    simulate(plan, waves=options.waves)
+    simulate(plan)
     return 0 if plan.result_path.exists() else 1
 
 

@@ -29,7 +29,7 @@ class CheckedFrame:
     @property
     def flagged(self) -> bool:
         """The front end itself says that samples may be wrong."""
-        return any(problem.startswith(_LINK_ERRORS) for problem in self.inspection.problems)
+        return flags_errors(self.inspection)
 
 
 @dataclass
@@ -38,15 +38,32 @@ class Verification:
 
     received: int = 0
     flagged: int = 0
+    flagged_samples_wrong: int = 0
     bit_exact: bool = True
     complaints: list[str] = field(default_factory=list)
     missing: list[int] = field(default_factory=list)
+    suspects: set[int] = field(default_factory=set)
+
+    @property
+    def suspect(self) -> int:
+        """The first shot whose frame is missing or complained of; 0 if there is none."""
+        return min(self.suspects.union(self.missing), default=0)
+
+
+def flags_errors(found: Inspection) -> bool:
+    """Whether a frame says that the link had errors while it was acquired."""
+    return any(problem.startswith(_LINK_ERRORS) for problem in found.problems)
+
+
+def inspect_record(record: Record) -> Inspection:
+    """Inspect a frame of the capture as the receiver did."""
+    return inspect(np.frombuffer(record.data, np.uint8), record.immediate, 0)
 
 
 def check_frame(record: Record, shots: ShotSource, played: Sequence[Shot]) -> CheckedFrame:
     """Inspect one record and compare its samples with the shot that its sequence number names."""
     memory = np.frombuffer(record.data, np.uint8)
-    found = inspect(memory, record.immediate, 0)
+    found = inspect_record(record)
     sequence = int(found.header["sequence"])
     if found.shape is None or sequence >= len(played):
         return CheckedFrame(sequence, found, record, 0)
@@ -61,6 +78,7 @@ def verify(frames: Iterable[CheckedFrame], played: Sequence[Shot], beats_a_tick:
     """Judge all frames: complete, each once, exact unless flagged, at the place in time where they were triggered."""
     result, seen = Verification(), set()
     for frame in frames:
+        before = len(result.complaints)
         name = f"frame {frame.sequence}"
         if frame.sequence >= len(played):
             result.bit_exact = False
@@ -72,6 +90,7 @@ def verify(frames: Iterable[CheckedFrame], played: Sequence[Shot], beats_a_tick:
         seen.add(frame.sequence)
         result.received += 1
         result.flagged += frame.flagged
+        result.flagged_samples_wrong += frame.wrong_samples if frame.flagged else 0
         others = [problem for problem in frame.inspection.problems if not problem.startswith(_LINK_ERRORS)]
         if others:
             result.bit_exact = False
@@ -80,6 +99,8 @@ def verify(frames: Iterable[CheckedFrame], played: Sequence[Shot], beats_a_tick:
             result.bit_exact = False
             result.complaints.append(f"{name}: {frame.wrong_samples} samples differ from what was played, unflagged")
         result.complaints += _place(frame, played[frame.sequence], beats_a_tick)
+        if len(result.complaints) > before:
+            result.suspects.add(frame.sequence)
     result.missing = [shot.index for shot in played if shot.index not in seen]
     return result
 

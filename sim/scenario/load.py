@@ -10,6 +10,14 @@ from pydantic import ValidationError
 
 from sim.scenario.model import Scenario
 
+_WORDS = {
+    "tuple_type": "must be an array, [...]",
+    "model_type": "must be a table, [...] or {...}",
+    "model_attributes_type": "must be a table, [...] or {...}",
+    "string_pattern_mismatch": "allowed are 1 to 64 letters, digits, '_', '.' and '-', the first a letter or a digit",
+}
+"""Plainer words than pydantic's for what a writer of TOML gets wrong."""
+
 SCENARIOS = Path(__file__).resolve().parents[1] / "scenarios"
 
 
@@ -28,7 +36,8 @@ def find(name_or_path: str) -> Path:
     if path.suffix == ".toml":
         if path.is_file():
             return path
-        raise ScenarioError(f"scenario file {name_or_path} does not exist")
+        what = "is a directory" if path.is_dir() else "does not exist"
+        raise ScenarioError(f"scenario file {name_or_path} {what}")
     candidate = SCENARIOS / f"{name_or_path}.toml"
     if candidate.is_file():
         return candidate
@@ -72,7 +81,7 @@ def _complaint(detail: Any) -> str:
         return f"unknown key {key}; {_known_keys(detail['loc'])}"
     if detail["type"] == "missing":
         return f"key {key} is missing"
-    message = detail["msg"].removeprefix("Value error, ")
+    message = _WORDS.get(detail["type"]) or detail["msg"].removeprefix("Value error, ")
     return f"{key} = {value!r}: {message}" if key else message
 
 

@@ -20,6 +20,9 @@ MAX_LANE_RATE_GBPS = 12.8
 CHANNELS_A_LINK = 16
 LANES_A_LINK = 2
 SAMPLE_BITS = 16
+ACK_TIMEOUT_UNIT_NS = 4096
+DELAYING = ("delay", "stall")
+"""Faults of the Ethernet link that take a time."""
 
 
 class Impossible(ValueError):
@@ -31,7 +34,7 @@ class Impossible(ValueError):
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class LaneFault(_Section):
@@ -60,6 +63,8 @@ class LinkFault(_Section):
     def _one_selector(self) -> Self:
         if (self.psn is None) == (self.probability is None):
             raise ValueError("needs exactly one of psn and probability")
+        if "delay_ns" in self.model_fields_set and self.action not in DELAYING:
+            raise ValueError(f"delay_ns means nothing for {self.action}; it is for {', '.join(DELAYING)}")
         return self
 
 
@@ -71,7 +76,7 @@ class Acquisition(_Section):
     channels: Literal[64, 128, 256] = 256
     samples: Annotated[int, Field(ge=1, le=65_535)] = 4096
     shots: Annotated[int, Field(ge=1, le=100_000)] = 4
-    prf_hz: Annotated[float, Field(gt=0.0, le=1e6)] = 5000.0
+    prf_hz: Annotated[float, Field(ge=1.0, le=1e6)] = 5000.0
 
     @field_validator("source")
     @classmethod
@@ -217,6 +222,15 @@ class Scenario(_Section):
                 f"a frame would take {blocks} blocks; the block table holds {BLOCK_TABLE_ENTRIES}",
             )
         self._sustainable(in_ring, period)
+        self._recoverable()
+        if self.rdma.batch > self.rdma.sq_depth:
+            raise Impossible("rdma.batch", self.rdma.batch, f"allowed 1 to rdma.sq_depth = {self.rdma.sq_depth}")
+        if self.expect.frames_lost > acquisition.shots:
+            raise Impossible("expect.frames_lost", self.expect.frames_lost, f"allowed 0 to {acquisition.shots} shots")
+        if self.expect.flagged_frames > acquisition.shots:
+            raise Impossible(
+                "expect.flagged_frames", self.expect.flagged_frames, f"allowed 0 to {acquisition.shots} shots"
+            )
         for index, fault in enumerate(self.jesd204b.faults):
             where = f"jesd204b.faults[{index}]"
             if fault.lane >= self.links * LANES_A_LINK:
@@ -226,6 +240,21 @@ class Scenario(_Section):
             if fault.sample >= acquisition.samples:
                 raise Impossible(f"{where}.sample", fault.sample, f"allowed 0 to {acquisition.samples - 1}")
         return self
+
+    def _recoverable(self) -> None:
+        """Refuse a time-out that passes before an acknowledgement can come: every packet would be sent for ever."""
+        rdma, link = self.rdma, self.link
+        packet_ns = (rdma.pmtu + HEADER_OCTETS_A_PACKET) * 8 / link.rate_gbps
+        answer_ns = rdma.acknowledge_every * packet_ns + 2 * link.delay_ns + link.turnaround_ns
+        timeout_ns = ACK_TIMEOUT_UNIT_NS << rdma.retry_timeout
+        if answer_ns >= timeout_ns:
+            least = (int(answer_ns) // ACK_TIMEOUT_UNIT_NS).bit_length()
+            raise Impossible(
+                "rdma.retry_timeout",
+                rdma.retry_timeout,
+                f"the acknowledgement of {rdma.acknowledge_every} packets takes up to {answer_ns / 1000:.1f} us on "
+                f"this link, and the time-out passes after {timeout_ns / 1000:.1f} us; allowed {least} to 31",
+            )
 
     def _sustainable(self, in_ring: int, period: float) -> None:
         """Refuse a lossless run whose frames outgrow the ring: what a period leaves behind adds up shot by shot."""

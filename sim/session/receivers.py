@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
@@ -13,6 +15,7 @@ from host.exchange import (
     Connect,
     Event,
     Exchange,
+    ExchangeError,
     Finish,
     FrameReceived,
     Hello,
@@ -29,14 +32,11 @@ from sim.link.responder import Endpoint, QueuePair
 from sim.link.roce import ipv4, mac
 from sim.peers.interface import Wire
 from sim.peers.model import ModelPeer
+from sim.session.errors import ReceiverFailed
 
 MODEL_IP = "10.77.0.2"
 MODEL_MAC = "02:00:00:00:00:02"
 _MODEL_FIRST_QPN = 17
-
-
-class ReceiverFailed(RuntimeError):
-    """The receiver reported a fatal event, or did not answer within its limit."""
 
 
 class Receiver(Protocol):
@@ -68,6 +68,10 @@ class Receiver(Protocol):
         """End the stream and return the receiver's own account."""
         ...
 
+    def close(self) -> None:
+        """Keep what has arrived, however the session ended; may be called twice."""
+        ...
+
 
 class RemoteReceiver:
     """A receiver process, in the micro-VM or on the host, reached by its exchange."""
@@ -82,12 +86,14 @@ class RemoteReceiver:
 
     def hello(self) -> Hello:
         """Return what the receiver offers."""
-        return self._exchange.expect(Hello, self._limit)
+        with _listening("its offer"):
+            return self._exchange.expect(Hello, self._limit)
 
     def connect(self, message: Connect) -> None:
         """Connect; returns when the receiver is ready."""
-        self._exchange.send(message)
-        self._exchange.expect(Ready, self._limit)
+        with _listening("its word that it is ready"):
+            self._exchange.send(message)
+            self._exchange.expect(Ready, self._limit)
 
     def wire(self) -> Wire:
         """Return the wire to the receiver's device."""
@@ -98,7 +104,8 @@ class RemoteReceiver:
         started = time.monotonic()
         while self._released.get(queue_pair, 0) < total:
             left = self._limit - (time.monotonic() - started)
-            message = self._exchange.receive(max(0.0, left))
+            with _listening(f"slot release {total} of queue pair {queue_pair}"):
+                message = self._exchange.receive(max(0.0, left))
             if message is None:
                 raise ReceiverFailed(
                     f"the control software waits for slot release {total} of queue pair {queue_pair}; the receiver has "
@@ -110,19 +117,25 @@ class RemoteReceiver:
 
     def poll(self) -> None:
         """Take in what has arrived."""
-        for message in self._exchange.pending():
-            self._take(message)
+        with _listening("frames"):
+            for message in self._exchange.pending():
+                self._take(message)
 
     def finish(self) -> Summary:
         """End the stream; what is still on its way is taken in first."""
-        self._exchange.send(Finish())
+        with _listening("its summary"):
+            self._exchange.send(Finish())
         while True:
-            message = self._exchange.receive(self._limit)
+            with _listening("its summary"):
+                message = self._exchange.receive(self._limit)
             if message is None:
                 raise ReceiverFailed(f"the receiver did not send its summary within {self._limit:.0f} s")
             if isinstance(message, Summary):
                 return message
             self._take(message)
+
+    def close(self) -> None:
+        """The receiver keeps its own."""
 
     def _take(self, message: Message) -> None:
         if isinstance(message, FrameReceived):
@@ -131,6 +144,18 @@ class RemoteReceiver:
             self._released[message.queue_pair] = message.count
         elif isinstance(message, Event) and message.fatal:
             raise ReceiverFailed(f"the receiver reports {message.cause}: {message.detail}")
+
+
+@contextmanager
+def _listening(awaited: str) -> Iterator[None]:
+    """Turn a lost or broken exchange into the receiver's failure."""
+    try:
+        yield
+    except ExchangeError as error:
+        raise ReceiverFailed(
+            f"the control software waits for {awaited}, and the receiver has gone: {error}; "
+            "its last words are in receiver.log"
+        ) from error
 
 
 class ModelReceiver:
@@ -148,6 +173,7 @@ class ModelReceiver:
         self._address = self._memory.ctypes.data
         self._released = [0] * queue_pairs
         self._flagged = 0
+        self._closed = False
         self.frames: list[FrameReceived] = []
         probe = ModelPeer([])
         self._rkey = probe.register(self._memory).region.rkey
@@ -228,8 +254,14 @@ class ModelReceiver:
                 )
             )
 
+    def close(self) -> None:
+        """Keep what has arrived."""
+        if not self._closed:
+            self.poll()
+            self._capture.close()
+            self._closed = True
+
     def finish(self) -> Summary:
         """Return the model's account."""
-        self.poll()
-        self._capture.close()
+        self.close()
         return Summary(frames=len(self.frames), flagged=self._flagged, events=(), counters={})

@@ -38,9 +38,11 @@ from sim.link.responder import Endpoint, Region, Responder
 from sim.link.responder import QueuePair as PeerQueuePair
 from sim.link.roce import ipv4, mac
 from sim.peers.lifecycle import ControlAddress, WireAddress, open_control, open_wire
+from sim.run.failure import Failure
 from sim.run.packet_log import PacketLog
 from sim.run.plan import VARIABLE, Plan
 from sim.session.cable import Cable
+from sim.session.errors import SessionFailed
 from sim.session.platform import SimulatedPlatform
 from sim.session.receivers import ModelReceiver, Receiver, RemoteReceiver
 from sim.session.shots import Schedule, ShotPlayer
@@ -56,10 +58,6 @@ TAIL_NS = 2_000
 PROGRESS_SECONDS = 0.25
 RECEIVER_LIMIT_SECONDS = 180.0
 _PR_SET_PDEATHSIG = 1
-
-
-class SessionFailed(RuntimeError):
-    """The run cannot go on; the text says who waits for whom."""
 
 
 class Session:
@@ -115,7 +113,7 @@ class Session:
         self.stream: Stream | None = None
         self.watchdog: Watchdog | None = None
         self._tasks: list[cocotb.task.Task[Any]] = []
-        self._started_wall = 0.0
+        self._wall: dict[str, float] = {}
         self._started_cycle = 0
         self._finished_cycle = 0
         self._finishing = False
@@ -304,13 +302,19 @@ class Session:
     async def _acquire(self, schedule: Schedule) -> None:
         """Fire all shots, stream their frames, drain what is left."""
         assert self.stream is not None and self.cable is not None and self.lockstep is not None
-        self._started_wall = time.perf_counter()
+        self.stopwatch.restart()
         self._started_cycle = self.bench.clocks.now
         self.watchdog = Watchdog(self, self.scenario)
         self.shots.arm(schedule)
         self._start(self.watchdog.watch())
         await self._start(self._stream_all(self.stream))
         self._finished_cycle = self.bench.clocks.now
+        self._wall = {
+            "seconds": self.stopwatch.total,
+            "python": self.stopwatch.python,
+            "peer": self.stopwatch.peer,
+            "cycles": self._finished_cycle - self._started_cycle,
+        }
 
     async def _stream_all(self, stream: Stream) -> None:
         served = self._start(self._serve(stream))
@@ -354,14 +358,18 @@ class Session:
         full += await self.front_end.read("RING", "DROPPED_DISABLED")
         return full + await self.front_end.read("RING", "DROPPED_DESCRIPTORS_FULL")
 
+    def close(self) -> None:
+        """Leave on disk what has arrived, however the session ended."""
+        self.capture.close()
+        self.packets.close()
+        self.receiver.close()
+
     async def _store(self, summary: Summary) -> None:
         """Leave the session's account for the runner."""
         assert self.stream is not None and self.cable is not None and self.lockstep is not None
         self.capture.close()
         self.packets.close()
         self.bench.check()
-        seconds = time.perf_counter() - self._started_wall
-        cycles = self._finished_cycle - self._started_cycle
         counters = {
             block: {
                 register.name: await self.front_end.read(block, register.name)
@@ -393,12 +401,7 @@ class Session:
             "other_frames": self.lockstep.other_frames,
             "frames_out": self.cable.frames_out,
             "frames_in": self.cable.frames_in,
-            "wall": {
-                "seconds": seconds,
-                "python": self.stopwatch.python,
-                "peer": self.stopwatch.peer,
-                "cycles": cycles,
-            },
+            "wall": self._wall,
         }
         partial = self.plan.result_path.with_suffix(".partial")
         partial.write_text(json.dumps(result))
@@ -438,8 +441,7 @@ async def stream(dut: Any) -> None:
         await session.run()
     except BaseException as error:
         cause = session.failure or error
-        plan.directory.joinpath("failure.txt").write_text(f"{type(cause).__name__}: {cause}")
+        Failure.of(cause, int(get_sim_time("ns"))).store(plan.failure_path)
         raise
     finally:
-        session.capture.close()
-        session.packets.close()
+        session.close()

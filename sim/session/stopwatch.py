@@ -11,10 +11,14 @@ class Stopwatch:
     """Sums of wall seconds by cause. Sections may nest; the inner one's time is not the outer one's."""
 
     def __init__(self) -> None:
+        self._depth: list[float] = []
+        self.restart()
+
+    def restart(self) -> None:
+        """Begin anew, outside of all sections."""
         self.started = time.perf_counter()
         self.python = 0.0
         self.peer = 0.0
-        self._depth: list[float] = []
 
     @property
     def total(self) -> float:

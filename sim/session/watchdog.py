@@ -7,16 +7,13 @@ from typing import TYPE_CHECKING
 from cocotb.triggers import Timer
 
 from sim.scenario.model import Scenario
+from sim.session.errors import Stuck
 
 if TYPE_CHECKING:
     from sim.session.session import Session
 
 CHECK_US = 100
 ACK_TIMEOUT_UNIT_US = 4.096
-
-
-class Stuck(RuntimeError):
-    """Nothing has moved for too long in simulated time."""
 
 
 class Watchdog:

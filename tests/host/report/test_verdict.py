@@ -6,7 +6,19 @@ import pytest
 from pydantic import ValidationError
 
 import host.report
-from host.report import Expectation, Frames, Peer, Report, RunFigures, Simulated, Spread, Wall, judge
+from host.report import (
+    FRAMES_LOST,
+    Expectation,
+    Fault,
+    Frames,
+    Peer,
+    Report,
+    RunFigures,
+    Simulated,
+    Spread,
+    Wall,
+    judge,
+)
 from host.report.verdict import REQUIRED, lookup
 from tests.host.report.example import figures
 
@@ -85,6 +97,11 @@ def test_peer_without_kernel_is_fine_for_the_model():
         ({"bit_exact": False}, "samples that arrived differ"),
         ({"error": "receiver died"}, "the run ended early: receiver died"),
         ({"error": ""}, "the run ended early"),
+        ({"complaints": ["frame 2: arrived twice"]}, "frame 2: arrived twice"),
+        (
+            {"faults": [Fault(where="link tx, PSN 500000", what="drop", certain=True)]},
+            "drop on link tx, PSN 500000 never",
+        ),
         ({"frames": Frames(sent=0, received=0, lost=0)}, "no frame was sent"),
         ({"frames": Frames(sent=4, received=3, lost=0)}, "do not add up: 4 sent, 3 received, 0 lost"),
         ({"frames": Frames(sent=4, received=5, lost=0)}, "do not add up"),
@@ -105,10 +122,31 @@ def test_what_fails_a_run_is_said(changes, reason):
     assert any(reason in line for line in report.reasons), report.reasons
 
 
+def test_complaints_do_not_say_that_the_run_ended_early():
+    assert not any("early" in reason for reason in judge(figures(complaints=["frame 2: arrived twice"])).reasons)
+
+
+def test_an_early_end_does_not_list_what_it_could_not_measure():
+    report = judge(RunFigures(scenario="x", seed=1, error="receiver died"))
+    assert report.reasons == ["the run ended early: receiver died"]
+
+
+def test_flagged_frames_of_a_pass_are_not_called_bit_exact():
+    frames = Frames(sent=4, received=4, lost=0, flagged=1, flagged_samples_wrong=7)
+    assert judge(figures(frames=frames)).reasons[0] == (
+        "4 of 4 frames received: 3 with every sample bit-exact, 1 flagged (7 of their samples differ)"
+    )
+
+
+def test_a_fault_that_acts_by_chance_need_not_act():
+    chance = Fault(where="link tx, probability 0.001", what="drop")
+    assert judge(figures(faults=[chance])).verdict == "pass"
+
+
 def test_expected_losses_pass_only_when_the_expectation_saw_them():
     frames = Frames(sent=4, received=2, lost=2, dropped_by_cause={"ring full": 1, "link": 1})
     for actual, verdict in ((2, "pass"), (0, "fail")):
-        allowed = Expectation(name="frames_lost", relation="<=", limit=2, actual=actual)
+        allowed = Expectation(name=FRAMES_LOST, relation="<=", limit=2, actual=actual)
         assert judge(figures(frames=frames, expectations=[allowed])).verdict == verdict
 
 

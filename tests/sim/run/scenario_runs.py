@@ -41,9 +41,15 @@ def merged(base: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
     return result
 
 
-def run(directory: Path, change: dict[str, Any] | None = None, base: dict[str, Any] | None = None) -> Outcome:
-    """Run ``base`` (default :data:`SMALL`) with ``change``."""
+def run(
+    directory: Path,
+    change: dict[str, Any] | None = None,
+    base: dict[str, Any] | None = None,
+    *,
+    waves: bool | None = False,
+) -> Outcome:
+    """Run ``base`` (default :data:`SMALL`) with ``change``; without a waveform, even of a failure, unless told."""
     scenario = parse(merged(SMALL if base is None else base, change or {}), "test")
     directory.mkdir(parents=True, exist_ok=True)
-    code = run_scenario(scenario, Options(directory=directory))
+    code = run_scenario(scenario, Options(waves=waves, directory=directory))
     return Outcome(code, json.loads((directory / "report.json").read_text()), directory)

@@ -8,6 +8,7 @@ import sys
 import time
 from pathlib import Path
 
+import h5py
 import psutil
 import pytest
 
@@ -33,11 +34,11 @@ peer = "{peer}"
 class Run:
     """A run in a process of its own, long enough to be ended in the middle."""
 
-    def __init__(self, folder: Path, peer: str) -> None:
+    def __init__(self, folder: Path, peer: str, program: str) -> None:
         self.directory = folder / "run"
         scenario = folder / "endless.toml"
         scenario.write_text(ENDLESS.format(peer=peer))
-        command = [sys.executable, "-m", "sim", "run", str(scenario), "--output", str(self.directory)]
+        command = [sys.executable, "-m", program, "run", str(scenario), "--output", str(self.directory), "--no-waves"]
         self.log = (folder / "log").open("w+")
         self.process = subprocess.Popen(command, cwd=ROOT, stdout=self.log, stderr=subprocess.STDOUT)
         self.children: list[psutil.Process] = []
@@ -70,6 +71,12 @@ class Run:
         _, alive = psutil.wait_procs(self.children, timeout=20)
         assert not alive, [process.cmdline() for process in alive]
 
+    def assert_frames_are_kept(self) -> None:
+        """What had arrived is on disk: as it came, and as a file of frames."""
+        records = list(CaptureReader(self.directory / "capture.bin"))
+        with h5py.File(self.directory / "frames.h5") as store:
+            assert len(store["tracks/track_0/data/raw_data"]) == len(records) >= 1
+
     def child(self, name: str) -> psutil.Process:
         """The child whose command line contains ``name``."""
         return next(process for process in self.children if name in " ".join(process.cmdline()))
@@ -79,8 +86,8 @@ class Run:
 def start(tmp_path):
     runs = []
 
-    def begin(peer):
-        runs.append(Run(tmp_path, peer))
+    def begin(peer, program="sim"):
+        runs.append(Run(tmp_path, peer, program))
         runs[-1].wait_streaming()
         return runs[-1]
 
@@ -123,8 +130,18 @@ def test_a_vm_that_dies_fails_the_run_and_its_frames_stay(start):
     run.child("qemu-system").kill()
     assert run.process.wait(120) == 1
     assert "micro-VM" in run.said()
-    records = list(CaptureReader(run.directory / "capture.bin"))
-    assert len(records) >= 1
+    run.assert_frames_are_kept()
+    run.assert_nothing_left()
+
+
+@pytest.mark.peer
+def test_a_receiver_that_dies_in_the_vm_fails_the_run_and_its_frames_stay(start):
+    run = start("vm", "tests.sim.run.doomed")
+    (run.directory / "die").touch()
+    assert run.process.wait(120) == 1
+    assert "receiver.log" in run.said()
+    assert "exit code 137" in (run.directory / "receiver.log").read_text()
+    run.assert_frames_are_kept()
     run.assert_nothing_left()
 
 

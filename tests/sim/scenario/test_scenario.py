@@ -47,7 +47,20 @@ def test_the_wire_limit_counts_preamble_gap_and_check_sums():
         ({"link": {"faults": [{"action": "drop"}]}}, "exactly one of psn and probability"),
         ({"link": {"faults": [{"action": "drop", "psn": 1, "colour": "red"}]}}, "unknown key link.faults[0].colour"),
         ({"seed": -1}, "seed = -1"),
-        ({"name": "../evil"}, "name = '../evil'"),
+        ({"acquisition": {"prf_hz": 1e-9}}, "acquisition.prf_hz = 1e-09: Input should be greater than or equal to 1"),
+        ({"acquisition": {"prf_hz": float("nan")}}, "acquisition.prf_hz = nan: Input should be a finite number"),
+        ({"acquisition": 3}, "acquisition = 3: must be a table"),
+        ({"link": {"faults": "none"}}, "link.faults = 'none': must be an array"),
+        ({"link": {"faults": [{"action": "drop", "psn": 3, "delay_ns": 5}]}}, "delay_ns means nothing for drop"),
+        (
+            {"link": {"rate_gbps": 1.0}, "acquisition": {"shots": 1}},
+            "rdma.retry_timeout = 4: the acknowledgement of 16 packets takes up to 536.3 us",
+        ),
+        ({"link": {"rate_gbps": 1.0}, "acquisition": {"shots": 1}}, "allowed 8 to 31"),
+        ({"rdma": {"batch": 64, "sq_depth": 16}}, "rdma.batch = 64: allowed 1 to rdma.sq_depth = 16"),
+        ({"expect": {"frames_lost": 5}}, "expect.frames_lost = 5: allowed 0 to 4 shots"),
+        ({"expect": {"flagged_frames": 5}}, "expect.flagged_frames = 5: allowed 0 to 4 shots"),
+        ({"name": "../evil"}, "name = '../evil': allowed are 1 to 64 letters, digits"),
     ],
 )
 def test_bad_input_is_refused_with_key_and_reason(change, complaint):
@@ -66,6 +79,13 @@ def test_all_complaints_come_at_once():
 def test_an_unknown_name_lists_what_there_is():
     with pytest.raises(ScenarioError, match="default"):
         load("nonsense")
+
+
+def test_a_directory_is_called_one(tmp_path):
+    folder = tmp_path / "folder.toml"
+    folder.mkdir()
+    with pytest.raises(ScenarioError, match="is a directory"):
+        load(str(folder))
 
 
 def test_broken_toml_names_file_and_place(tmp_path):

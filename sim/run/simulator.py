@@ -1,0 +1,82 @@
+"""The simulator's process as the runner sees it: started in a session of its own, watched, always ended."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from sim.run.failure import Failure
+from sim.run.narrator import Narrator
+from sim.run.plan import Plan
+from sim.sources import ROOT
+
+SESSION_LIMIT_SECONDS = 3600.0
+STOP_SECONDS = 5.0
+POLL_SECONDS = 0.1
+LOG = "run.log"
+
+
+class RunFailed(RuntimeError):
+    """The session left no result. ``failure`` is what it said itself, if it could."""
+
+    def __init__(self, reason: str, failure: Failure | None = None) -> None:
+        super().__init__(reason)
+        self.failure = failure
+
+
+def run_session(plan: Plan, narrator: Narrator, doing: str = "streaming") -> None:
+    """Run a stored plan to its end and show its progress; raise :class:`RunFailed` if it leaves no result."""
+    command = [sys.executable, "-m", "sim.run.simulate", str(plan.path)]
+    log_path = plan.directory / LOG
+    with log_path.open("wb") as log, narrator.working(doing) as show:
+        process = subprocess.Popen(
+            command, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, start_new_session=True
+        )
+        try:
+            deadline = time.monotonic() + SESSION_LIMIT_SECONDS
+            while process.poll() is None:
+                time.sleep(POLL_SECONDS)
+                show(f"{doing}: {_progress(plan)}")
+                if time.monotonic() > deadline:
+                    raise RunFailed(
+                        f"the session did not end within {SESSION_LIMIT_SECONDS:.0f} s (wall); see {log_path.name}"
+                    )
+        finally:
+            _end(process)
+    if not plan.result_path.exists():
+        failure = Failure.load(plan.failure_path)
+        raise RunFailed(failure.reason if failure else _tail(log_path), failure)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End the simulator and all that it started, politely first."""
+    for kind in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, kind)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(STOP_SECONDS)
+
+
+def _progress(plan: Plan) -> str:
+    try:
+        line = plan.progress_path.read_text().splitlines()[-1]
+        entry: dict[str, Any] = json.loads(line)
+    except (FileNotFoundError, IndexError, json.JSONDecodeError):
+        return "the simulator is starting"
+    return (
+        f"simulated {entry['time_us']:.0f} us: {entry['shots']} of {plan.scenario.acquisition.shots} shots, "
+        f"{entry['frames']} frames acknowledged, {entry['packets']} packets"
+    )
+
+
+def _tail(path: Path, lines: int = 25) -> str:
+    return "the simulator ended without a result; its last lines:\n" + "\n".join(
+        path.read_text(errors="replace").splitlines()[-lines:]
+    )
