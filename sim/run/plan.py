@@ -76,7 +76,11 @@ class Plan:
 
     def store(self) -> None:
         """Write the plan's file."""
-        content = {**asdict(self), "scenario": self.scenario.model_dump(mode="json"), "directory": str(self.directory)}
+        content = {
+            **asdict(self),
+            "scenario": self.scenario.model_dump(mode="json", exclude_unset=True),
+            "directory": str(self.directory),
+        }
         self.path.write_text(json.dumps(content, indent=1))
 
     @classmethod
