@@ -7,6 +7,7 @@ import fcntl
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -23,6 +24,8 @@ _LONGEST_SOCKET_PATH = 107
 _LONGEST_SOCKET_NAME = 16
 _YOUNG_SECONDS = 60.0
 _STOP_LIMIT_SECONDS = 8.0
+_KILLED = 128
+"""What a supervisor adds to the signal that ended its command."""
 
 
 class PrivateDirectory:
@@ -92,6 +95,20 @@ class GuardedProcess:
     def exit_code(self) -> int | None:
         """Return the command's exit code once it has ended."""
         return None if self._process is None else self._process.poll()
+
+    def ending(self, within_seconds: float = 0.0) -> str | None:
+        """Say in words how the command ended; None if it still runs ``within_seconds`` from now."""
+        if self._process is not None:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(within_seconds)
+        code = self.exit_code
+        if code is None:
+            return None
+        number = -code if code < 0 else code - _KILLED if code > _KILLED else 0
+        try:
+            return f"was killed by {signal.Signals(number).name}"
+        except ValueError:
+            return f"ended with exit code {code}"
 
     def stop(self) -> None:
         """End the command and remove its directory; may be called again."""

@@ -157,6 +157,10 @@ class HostPeer:
             details={"netdev": running.netdev},
         )
 
+    def ending(self, within_seconds: float = 0.0) -> str | None:
+        """Say how its process ended; None if it still runs ``within_seconds`` from now."""
+        return None if self._running is None else self._running.process.ending(within_seconds)
+
     def stop(self) -> None:
         """End the receiver and remove its devices and sockets."""
         running = self._running

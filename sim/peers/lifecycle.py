@@ -177,6 +177,10 @@ class Peer(Protocol):
         """Return what it is; known after :meth:`wait_ready`."""
         ...
 
+    def ending(self, within_seconds: float = 0.0) -> str | None:
+        """Say in words how its process ended; None if it still runs ``within_seconds`` from now."""
+        ...
+
     def stop(self) -> None:
         """End it and remove its sockets; may be called at any time, any number of times."""
         ...

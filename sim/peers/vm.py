@@ -160,7 +160,7 @@ class VmPeer:
         self.stop()
         raise PeerError(
             f"the micro-VM did not come up: {reason}; stages reached: {reached}{last_words(log)}",
-            f"see {guest.console}" + ("" if ended else "; on a busy machine allow more time"),
+            f"see {guest.console} and qemu.log beside it" + ("" if ended else "; on a busy machine allow more time"),
         )
 
     def wire_address(self) -> WireAddress:
@@ -203,6 +203,10 @@ class VmPeer:
                 "acceleration": self._machine.acceleration,
             },
         )
+
+    def ending(self, within_seconds: float = 0.0) -> str | None:
+        """Say how its process ended; None if it still runs ``within_seconds`` from now."""
+        return None if self._guest is None else self._guest.process.ending(within_seconds)
 
     def stop(self) -> None:
         """End QEMU and remove its sockets."""

@@ -30,6 +30,7 @@ from sim.sources import ROOT
 RUNS = ROOT / "build" / "runs"
 SLOT_GRAIN = 4096
 PEER_LIMIT_SECONDS = 240.0
+PEER_ENDING_SECONDS = 2.0
 PASSED, FAILED, CANNOT_RUN, INTERRUPTED = 0, 1, 2, 130
 
 
@@ -96,7 +97,13 @@ def _run(scenario: Scenario, options: Options, directory: Path, narrator: Narrat
                 )
             plan = _plan(scenario, directory, settings, peer, options)
             plan.store()
-            run_session(plan, narrator)
+            try:
+                run_session(plan, narrator)
+            except RunFailed as error:
+                lost = peer is not None and error.failure is not None and error.failure.peer
+                if lost and (ending := peer.ending(PEER_ENDING_SECONDS)):
+                    raise RunFailed(f"{error}\nthe {peer.name} {ending}", error.failure) from error
+                raise
     except (PeerError, PeerLost, RuntimeError) as error:
         code = _report_failure(scenario, directory, description, str(error), narrator)
         if plan is not None and (kept := salvage(plan)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -21,6 +22,8 @@ SESSION_LIMIT_SECONDS = 3600.0
 STOP_SECONDS = 5.0
 POLL_SECONDS = 0.1
 LOG = "run.log"
+_KILLED = re.compile(r"return code: -(\d+)")
+"""How cocotb's runner tells of a simulator that a signal ended."""
 
 
 class RunFailed(RuntimeError):
@@ -77,6 +80,9 @@ def _progress(plan: Plan) -> str:
 
 
 def _tail(path: Path, lines: int = 25) -> str:
-    return "the simulator ended without a result; its last lines:\n" + "\n".join(
-        path.read_text(errors="replace").splitlines()[-lines:]
-    )
+    said = path.read_text(errors="replace")
+    killed = _KILLED.search(said)
+    if killed:
+        name = signal.Signals(int(killed.group(1))).name
+        return f"the simulator was killed by {name}, not by this run; if nobody did it, look whether memory ran out"
+    return "the simulator ended without a result; its last lines:\n" + "\n".join(said.splitlines()[-lines:])

@@ -10,6 +10,7 @@ import json
 import os
 import signal
 import time
+import warnings
 from collections.abc import Coroutine
 from dataclasses import asdict
 from pathlib import Path
@@ -435,13 +436,16 @@ async def stream(dut: Any) -> None:
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     plan = Plan.load(Path(os.environ[VARIABLE]))
     await Timer(1, "step")  # the bench's memories exist from the first instant on, not before it
-    session = Session(dut, plan)
-    cocotb.start_soon(report_progress(session))
+    warnings.filterwarnings("ignore", category=DeprecationWarning, module=r"cocotbext\.")
+    session: Session | None = None
     try:
+        session = Session(dut, plan)
+        cocotb.start_soon(report_progress(session))
         await session.run()
     except BaseException as error:
-        cause = session.failure or error
+        cause = (session.failure if session else None) or error
         Failure.of(cause, int(get_sim_time("ns"))).store(plan.failure_path)
         raise
     finally:
-        session.close()
+        if session is not None:
+            session.close()

@@ -3,7 +3,7 @@
 ``python -m tests.sim.run.doomed run ...`` is ``python -m sim run ...`` with that receiver.
 """
 
-from sim.__main__ import application
+from sim.commands import application
 from sim.peers.lifecycle import PeerSettings
 
 POLL_SECONDS = 0.2

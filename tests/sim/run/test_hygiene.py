@@ -118,7 +118,7 @@ def test_a_simulator_that_dies_fails_the_run(start):
     run = start("model")
     run.child("bench_top").kill()
     assert run.process.wait(60) == 1
-    assert "FAIL" in run.said()
+    assert "the simulator was killed by SIGKILL" in run.said()
     report = json.loads((run.directory / "report.json").read_text())
     assert report["verdict"] == "fail"
     run.assert_nothing_left()
@@ -129,7 +129,7 @@ def test_a_vm_that_dies_fails_the_run_and_its_frames_stay(start):
     run = start("vm")
     run.child("qemu-system").kill()
     assert run.process.wait(120) == 1
-    assert "micro-VM" in run.said()
+    assert "the micro-VM was killed by SIGKILL" in run.said()
     run.assert_frames_are_kept()
     run.assert_nothing_left()
 

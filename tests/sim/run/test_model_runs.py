@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.sim.run.scenario_runs import run
+from sim.scenario.load import parse
+from tests.sim.run.scenario_runs import SMALL, run
 
 PACKETS_A_FRAME = 16
 POSITIONS = {"first": 0, "middle": 6, "last": PACKETS_A_FRAME - 1}
@@ -87,6 +88,51 @@ def test_a_lane_fault_flags_its_frame_and_only_that(tmp_path):
     change = {"jesd204b": {"faults": [fault]}, "expect": {"flagged_frames": 1}}
     outcome = run(tmp_path, change)
     assert outcome.code == 0, outcome.report["reasons"]
+    assert outcome.report["reasons"][0].startswith("2 of 2 frames received: 1 with every sample bit-exact, 1 flagged")
+    assert outcome.report["frames"]["flagged_samples_wrong"] > 0
+    assert outcome.report["faults"] == [
+        {"where": "lane 3, shot 1, sample 100", "what": "bit_error", "times": 1, "certain": True}
+    ]
+
+
+def test_losses_that_the_scenario_allows_for_pass(tmp_path):
+    change = {
+        "acquisition": {"channels": 256, "samples": 4096, "shots": 6, "prf_hz": 19_000.0},
+        "expect": {"frames_lost": 3},
+    }
+    outcome = run(tmp_path, change)
+    assert outcome.code == 0, outcome.report["reasons"]
+    assert outcome.report["frames"]["dropped_by_cause"] == {"ring_full": 3}
+
+
+def test_the_fill_over_time_reaches_the_peak_and_no_more(clean):
+    peak = clean.simulated["ring_peak_bytes"]
+    assert 0.9 * peak <= max(fill for _, fill in clean.simulated["ring_timeline"]) <= peak
+
+
+def test_no_burst_is_faster_than_the_wire(tmp_path):
+    outcome = run(tmp_path, {"acquisition": {"samples": 16}})
+    assert outcome.code == 0, outcome.report["reasons"]
+    assert 0 < outcome.simulated["goodput_gbps"] <= parse(SMALL, "test").wire_goodput_gbps
+
+
+def test_a_frame_of_one_sample_is_reported_without_an_image(tmp_path):
+    outcome = run(tmp_path, {"acquisition": {"samples": 1}})
+    assert outcome.code == 0, outcome.report["reasons"]
+    assert (tmp_path / "report.html").exists()
+    assert not (tmp_path / "bmode.png").exists()
+
+
+def test_a_fault_at_a_packet_that_never_comes_fails_the_run(tmp_path):
+    fault = {"action": "drop", "psn": 500_000}
+    outcome = run(tmp_path, {"link": {"peer": "model", "faults": [fault]}})
+    assert outcome.code == 1
+    assert "PSN 500000 never acted" in outcome.report["reasons"][0]
+
+
+def test_wall_time_adds_up(clean):
+    wall = clean.report["wall"]
+    assert sum(wall["split"].values()) == pytest.approx(wall["seconds"])
 
 
 def test_a_dead_acknowledgement_path_fails_with_the_queue_pairs_state(tmp_path):
@@ -95,3 +141,4 @@ def test_a_dead_acknowledgement_path_fails_with_the_queue_pairs_state(tmp_path):
     outcome = run(tmp_path, change)
     assert outcome.code == 1
     assert "queue pair 2" in outcome.report["reasons"][0]
+    assert "no acknowledgement came" in outcome.report["reasons"][0]
