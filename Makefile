@@ -16,7 +16,7 @@ $(error WAVES=$(WAVES): allowed 0 (never), 1 (the whole run); without it, a fail
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup sim waves test lint bench registers clean
+.PHONY: help setup sim waves test formal lint bench registers clean
 
 help: ## list the targets and variables
 	@echo "EchoBench: RTL of an RDMA ultrasound front end against a real verbs stack."
@@ -42,6 +42,9 @@ waves: setup ## run a scenario and record a waveform: build/runs/<scenario>/wave
 
 test: setup lint ## run lint and every test
 	@$(PYTHON) -m pytest -n 2 --dist loadfile $(TESTS)
+
+formal: setup ## prove properties of the RTL: FIFOs, buffers, ring, counters
+	@$(PYTHON) -m pytest -q tests/formal
 
 lint: setup ## check HDL, Python, types, layering and generated files
 	@$(PYTHON) -m sim lint

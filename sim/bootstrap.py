@@ -33,7 +33,7 @@ DEBIAN_PACKAGES = {
     "liblz4-dev": "FST waveforms",
     "zlib1g-dev": "FST waveforms",
     "iverilog": "the second simulator",
-    "yosys": "synthesis check of the RTL",
+    "yosys": "synthesis check and proofs of the RTL",
     "python3": "the interpreter that Debian's pyverbs is made for",
     "python3-venv": "the project's Python environment",
     "libpython3.11": "Python inside the simulator",
