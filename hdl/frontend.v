@@ -34,9 +34,10 @@ module frontend #(
     input  wire [LANES*4-1:0]   lane_disperr,
     output wire [LINKS-1:0]     sync_n,
     input  wire                 sysref,
-    // Shot and laser synchronisation (link_clk; the board wrapper synchronises them).
+    // Shot and laser pulse, synchronous to nothing; the generator's shots (link_clk).
     input  wire                 trigger,
     input  wire                 laser,
+    output wire                 fire,
 
     // AXI4-Lite control (clk).
     input  wire [19:0]          s_axil_awaddr,
@@ -297,6 +298,7 @@ module frontend #(
     wire [7:0]    frame_mode;
     wire          frame_grant;
     wire          frame_deny;
+    wire [3:0]    frame_deny_cause;
     wire [1023:0] ring_write_data;
     wire          ring_write_valid;
     wire          ring_write_last;
@@ -310,6 +312,7 @@ module frontend #(
         .link_rst(link_rst),
         .trigger(trigger),
         .laser(laser),
+        .fire(fire),
         .link_up(link_up),
         .s_axis_tdata(samples_tdata),
         .s_axis_tvalid(samples_tvalid),
@@ -332,6 +335,7 @@ module frontend #(
         .frame_mode(frame_mode),
         .frame_grant(frame_grant),
         .frame_deny(frame_deny),
+        .frame_deny_cause(frame_deny_cause),
         .ring_high_water(ring_high_water),
         .ring_high_water_taken(ring_high_water_taken),
         .m_write_data(ring_write_data),
@@ -362,6 +366,7 @@ module frontend #(
         .frame_mode(frame_mode),
         .frame_grant(frame_grant),
         .frame_deny(frame_deny),
+        .frame_deny_cause(frame_deny_cause),
         .high_water(ring_high_water),
         .high_water_taken(ring_high_water_taken),
         .s_write_data(ring_write_data),

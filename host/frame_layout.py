@@ -50,7 +50,7 @@ HEADER = _record(
         ("payload_bytes", "<u4", 48),  # samples * channels * 2, without padding
         ("dropped_before", "<u2", 52),  # frames dropped between the previous delivered frame and this one, saturating
         ("ring_high_water", "<u2", 54),  # units of HIGH_WATER_UNIT, rounded up, since the previous frame
-        ("flags", "<u4", 56),
+        ("flags", "<u4", 56),  # see DropCause: all that has happened since the previous delivered frame
         ("crc", "<u4", 60),  # of bytes 0..59
     ],
 )
@@ -85,6 +85,23 @@ class LinkError:
     ILAS_MISMATCH = 1 << 9
     SYSREF_MISALIGNED = 1 << 10
     CROSSING_OVERFLOW = 1 << 15
+
+
+class DropCause:
+    """Bits of the header's ``flags``: why frames were dropped since the previous delivered one.
+
+    ``dropped_before`` counts them. A laser pulse that did not come shows too, but is no frame.
+    """
+
+    RING_FULL = 1 << 0
+    DESCRIPTORS_FULL = 1 << 1
+    RING_DISABLED = 1 << 2
+    HOST_STALLED = 1 << 3
+    TRIGGER_TOO_EARLY = 1 << 4
+    LINK_DOWN = 1 << 5
+    HELD = 1 << 6
+    """Dropped because acquisition was held, for a change of mode."""
+    LASER_MISSING = 1 << 7
 
 
 @dataclass(frozen=True)

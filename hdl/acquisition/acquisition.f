@@ -3,6 +3,8 @@
 ../lib/crc32c.v
 acquisition_clock.v
 acquisition_delay.v
+acquisition_generator.v
+acquisition_laser.v
 acquisition_trigger.v
 acquisition_window.v
 acquisition_registers.v

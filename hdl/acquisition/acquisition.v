@@ -3,6 +3,7 @@
 //   link clock                                                │ core clock
 //   samples ─► acquisition_delay ─► acquisition_window ─ words ─► cdc_fifo ─► acquisition_packer ─► ring
 //   trigger ─► acquisition_trigger ───────┘ begin, end ──────► cdc_fifo ──┘
+//   laser ──┘  acquisition_laser, acquisition_generator       │
 //   register bus ─► acquisition_registers, acquisition_clock  │
 //
 // A reset of the core also resets the link side, registers excepted: a window that the packer has forgotten must end.
@@ -20,9 +21,11 @@ module acquisition #(
 ) (
     input  wire             link_clk,
     input  wire             link_rst,
-    // Shot and laser pulse, synchronous to link_clk.
+    // Shot and laser pulse, synchronous to nothing, at least a link clock long.
     input  wire             trigger,
     input  wire             laser,
+    // The generator's shots (link_clk), for pulser and laser.
+    output wire             fire,
 
     // Stream from the link receiver. While it is down, s_axis_error_kinds says why.
     input  wire             link_up,
@@ -51,6 +54,7 @@ module acquisition #(
     output wire [7:0]       frame_mode,
     input  wire             frame_grant,
     input  wire             frame_deny,
+    input  wire [3:0]       frame_deny_cause,
     input  wire [31:0]      ring_high_water,
     output wire             ring_high_water_taken,
     output wire [1023:0]    m_write_data,
@@ -76,7 +80,9 @@ module acquisition #(
 
     // Registers and clock.
     wire        enable;
-    wire        use_laser;
+    wire [1:0]  source;
+    wire        hold;
+    wire        generate_shots;
     wire [7:0]  mode;
     wire [15:0] samples;
     wire [1:0]  words_last;
@@ -88,11 +94,18 @@ module acquisition #(
     wire [31:0] load_quarters;
     wire        load;
     wire [31:0] increment;
+    wire [31:0] laser_period;
+    wire [31:0] prf_period;
     wire [31:0] triggers;
     wire [31:0] frames;
     wire [31:0] dropped_early;
     wire [31:0] dropped_link_down;
+    wire [31:0] dropped_held;
     wire [31:0] overflows;
+    wire        busy;
+    wire        ready;
+    wire [31:0] laser_missing;
+    wire [31:0] shots_fired;
     wire [63:0] now;
 
     acquisition_registers registers (
@@ -106,7 +119,9 @@ module acquisition #(
         .s_reg_error(s_reg_error),
         .s_reg_rdata(s_reg_rdata),
         .enable(enable),
-        .use_laser(use_laser),
+        .source(source),
+        .hold(hold),
+        .generate_shots(generate_shots),
         .mode(mode),
         .samples(samples),
         .words_last(words_last),
@@ -118,11 +133,18 @@ module acquisition #(
         .load_quarters(load_quarters),
         .load(load),
         .increment(increment),
+        .laser_period(laser_period),
+        .prf_period(prf_period),
         .triggers(triggers),
         .frames(frames),
         .dropped_early(dropped_early),
         .dropped_link_down(dropped_link_down),
+        .dropped_held(dropped_held),
         .overflows(overflows),
+        .window_open(busy),
+        .link_steady(ready),
+        .laser_missing(laser_missing),
+        .shots_fired(shots_fired),
         .timestamp(now)
     );
 
@@ -136,8 +158,55 @@ module acquisition #(
         .timestamp(now)
     );
 
+    // What may open a window.
+    localparam SYNCHRONISER = 2;
+    localparam [1:0] SOURCE_LASER = 2'd1;
+    localparam [1:0] SOURCE_GENERATOR = 2'd2;
+
+    wire        trigger_seen;
+    wire        laser_seen;
+    wire        fire_seen;
+    wire        missing;
+    reg         chosen;
+
+    // The generator's shots take the same way, so that one latency holds for all.
+    cdc_sync #(
+        .WIDTH(3),
+        .STAGES(SYNCHRONISER)
+    ) trigger_crossing (
+        .clk(link_clk),
+        .d({fire, laser, trigger}),
+        .q({fire_seen, laser_seen, trigger_seen})
+    );
+
+    always @* begin
+        case (source)
+            SOURCE_LASER: chosen = laser_seen;
+            SOURCE_GENERATOR: chosen = fire_seen;
+            default: chosen = trigger_seen;
+        endcase
+    end
+
+    acquisition_generator generator (
+        .clk(link_clk),
+        .rst(link_reset),
+        .run(generate_shots),
+        .period(prf_period),
+        .fire(fire),
+        .count(shots_fired)
+    );
+
+    acquisition_laser pulses (
+        .clk(link_clk),
+        .rst(link_reset),
+        .laser(laser_seen),
+        .watch(enable && !hold && source == SOURCE_LASER),
+        .period(laser_period),
+        .missing(missing),
+        .count(laser_missing)
+    );
+
     // Trigger.
-    wire        busy;
     wire        begin_room;
     wire        steady;
     wire        open;
@@ -145,17 +214,23 @@ module acquisition #(
     wire [63:0] trigger_time;
     wire [63:0] sequence_number;
     wire [31:0] shot;
+    wire [3:0]  causes;
 
-    acquisition_trigger shots (
+    acquisition_trigger #(
+        .LATENCY(SYNCHRONISER)
+    ) shots (
         .clk(link_clk),
         .rst(link_reset),
-        .trigger(use_laser ? laser : trigger),
+        .trigger(chosen),
+        .exact(source == SOURCE_GENERATOR),
         .enable(enable && samples != 16'd0),
+        .hold(hold),
         .window_delay(window_delay),
         .shots_per_sequence(shots_per_sequence),
         .busy(busy || !begin_room),
         .steady(steady),
         .link_up(link_up),
+        .missing(missing),
         .s_valid(s_axis_tvalid),
         .s_first(s_axis_first),
         .s_tick(s_axis_tick),
@@ -164,10 +239,13 @@ module acquisition #(
         .trigger_time(trigger_time),
         .sequence_number(sequence_number),
         .shot(shot),
+        .causes(causes),
+        .ready(ready),
         .triggers(triggers),
         .frames(frames),
         .dropped_early(dropped_early),
-        .dropped_link_down(dropped_link_down)
+        .dropped_link_down(dropped_link_down),
+        .dropped_held(dropped_held)
     );
 
     // Window.
@@ -215,6 +293,7 @@ module acquisition #(
     reg  [1:0]   held_words_last;
     reg  [31:0]  held_configuration;
     reg  [15:0]  held_sample_rate;
+    reg  [3:0]   held_causes;
 
     always @(posedge link_clk) begin
         if (open) begin
@@ -226,6 +305,7 @@ module acquisition #(
             held_words_last <= words_last;
             held_configuration <= configuration;
             held_sample_rate <= sample_rate;
+            held_causes <= causes;
         end
     end
 
@@ -276,7 +356,7 @@ module acquisition #(
 
     // Crossing. A begin record has room because a trigger is dropped while there is none; an end record because its queue
     // is twice as long.
-    localparam BEGIN_WIDTH = 1 + 64 + 32 + 32 + 64 + 64 + 16 + 2 + 16 + 8;
+    localparam BEGIN_WIDTH = 4 + 1 + 64 + 32 + 32 + 64 + 64 + 16 + 2 + 16 + 8;
     localparam END_WIDTH = 18 + 16 + 64 + 64;
 
     wire                   packed_begin_valid;
@@ -297,7 +377,7 @@ module acquisition #(
         .s_clk(link_clk),
         .s_rst(link_reset),
         .s_data({
-            word_tag, held_sequence, held_shot, held_configuration, begin_time, held_trigger, held_samples,
+            held_causes, word_tag, held_sequence, held_shot, held_configuration, begin_time, held_trigger, held_samples,
             held_words_last, held_sample_rate, held_mode
         }),
         .s_valid(begin_write),
@@ -360,6 +440,7 @@ module acquisition #(
         .source_reset(source_reset),
         .begin_valid(packed_begin_valid),
         .begin_ready(packed_begin_ready),
+        .begin_causes(packed_begin[302:299]),
         .begin_tag(packed_begin[298]),
         .begin_sequence(packed_begin[297:234]),
         .begin_shot(packed_begin[233:202]),
@@ -387,6 +468,7 @@ module acquisition #(
         .frame_mode(frame_mode),
         .frame_grant(frame_grant),
         .frame_deny(frame_deny),
+        .frame_deny_cause(frame_deny_cause),
         .ring_high_water(ring_high_water),
         .ring_high_water_taken(ring_high_water_taken),
         .m_write_data(m_write_data),

@@ -21,6 +21,7 @@ module acquisition_packer (
     // A window has begun: what goes into its header. words_last: 64-channel words a sample, less one.
     input  wire          begin_valid,
     output wire          begin_ready,
+    input  wire [3:0]    begin_causes,
     input  wire          begin_tag,
     input  wire [63:0]   begin_sequence,
     input  wire [31:0]   begin_shot,
@@ -52,6 +53,8 @@ module acquisition_packer (
     output wire [7:0]    frame_mode,
     input  wire          frame_grant,
     input  wire          frame_deny,
+    // With deny: why, as the lower half of DropCause in host/frame_layout.py.
+    input  wire [3:0]    frame_deny_cause,
     input  wire [31:0]   ring_high_water,
     output reg           ring_high_water_taken,
     output reg  [1023:0] m_write_data,
@@ -93,6 +96,7 @@ module acquisition_packer (
     reg  [15:0]   sample_rate;
     reg  [7:0]    mode;
     reg  [63:0]   next_number;  // were no frame dropped
+    reg  [7:0]    causes;       // of what was dropped before, and of pulses that did not come
 
     reg  [17:0]   words;
     reg  [17:0]   words_left;
@@ -172,7 +176,10 @@ module acquisition_packer (
         if (step && granted) word_crc <= word_crc_next;
         if (word_crc_valid) payload_crc <= moved_crc ^ word_crc;
         if (source_reset && state != IDLE) aborted <= 1'b1;
-        if (source_reset) next_number <= 64'd0;
+        if (source_reset) begin
+            next_number <= 64'd0;
+            causes <= 8'd0;
+        end
 
         case (state)
             IDLE: begin
@@ -187,7 +194,10 @@ module acquisition_packer (
                 words_last <= begin_words_last;
                 sample_rate <= begin_sample_rate;
                 mode <= begin_mode;
-                if (begin_valid && begin_ready) state <= SIZE;
+                if (begin_valid && begin_ready) begin
+                    causes <= causes | {begin_causes, 4'd0};
+                    state <= SIZE;
+                end
             end
             SIZE: begin
                 case (words_last)
@@ -206,18 +216,20 @@ module acquisition_packer (
                 if (frame_request && (frame_grant || frame_deny)) begin
                     frame_request <= 1'b0;
                     granted <= frame_grant;
+                    if (frame_deny) causes <= causes | {4'd0, frame_deny_cause};
                     state <= frame_grant ? HEADER : STREAM;
                 end
             end
             HEADER: begin
                 record <= {
-                    32'd0, high_water, dropped_before, payload_bytes,
+                    24'd0, causes, high_water, dropped_before, payload_bytes,
                     sample_rate, {7'd0, words_a_sample, 6'd0}, 16'd0, samples,
                     trigger_time, first_time, configuration, shot, number,
                     SAMPLE_FORMAT_INT16, mode, HEADER_BYTES, LAYOUT_VERSION, HEADER_MAGIC
                 };
                 ring_high_water_taken <= 1'b1;
                 next_number <= number + 64'd1;
+                causes <= 8'd0;
                 state <= HEADER_CRC;
             end
             HEADER_CRC: begin
@@ -268,6 +280,7 @@ module acquisition_packer (
             aborted <= 1'b0;
             granted <= 1'b0;
             next_number <= 64'd0;
+            causes <= 8'd0;
             frame_request <= 1'b0;
             ring_high_water_taken <= 1'b0;
             word_crc_valid <= 1'b0;

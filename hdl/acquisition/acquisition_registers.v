@@ -19,7 +19,9 @@ module acquisition_registers (
 
     // Control. words_last: 64-channel words a sample, less one.
     output reg         enable,
-    output reg         use_laser,
+    output reg  [1:0]  source,
+    output reg         hold,
+    output reg         generate_shots,
     output reg  [7:0]  mode,
     output reg  [15:0] samples,
     output reg  [1:0]  words_last,
@@ -31,17 +33,27 @@ module acquisition_registers (
     output reg  [31:0] load_quarters,
     output reg         load,
     output reg  [31:0] increment,
+    output reg  [31:0] laser_period,
+    output reg  [31:0] prf_period,
 
     // Status.
     input  wire [31:0] triggers,
     input  wire [31:0] frames,
     input  wire [31:0] dropped_early,
     input  wire [31:0] dropped_link_down,
+    input  wire [31:0] dropped_held,
     input  wire [31:0] overflows,
+    input  wire        window_open,
+    input  wire        link_steady,
+    input  wire [31:0] laser_missing,
+    input  wire [31:0] shots_fired,
     input  wire [63:0] timestamp
 );
 
     localparam [31:0] QUARTERS_A_SECOND = 32'd4000000000;
+    localparam [1:0] NO_SOURCE = 2'd3;
+    localparam [31:0] LONGEST_LASER_PERIOD = 32'h40000000;
+    localparam [31:0] SHORTEST_PRF_PERIOD = 32'd4;
 
     // Words a sample, less one, of a legal number of channels; 2 of any other.
     localparam [1:0] ILLEGAL = 2'd2;
@@ -71,7 +83,10 @@ module acquisition_registers (
         known = 1'b1;
         value = 32'd0;
         case ({7'd0, s_reg_addr})
-            `EB_ACQUISITION_CTRL: value = {30'd0, use_laser, enable};
+            `EB_ACQUISITION_CTRL: begin
+                value = {27'd0, generate_shots, hold, source, enable};
+                known = !s_reg_write || s_reg_wdata[2:1] != NO_SOURCE;
+            end
             `EB_ACQUISITION_MODE: begin
                 value = {24'd0, mode};
                 known = !s_reg_write || s_reg_wdata[31:8] == 24'd0;
@@ -98,6 +113,14 @@ module acquisition_registers (
             end
             `EB_ACQUISITION_TIME_LOAD: known = s_reg_write;
             `EB_ACQUISITION_TIME_INCREMENT: value = increment;
+            `EB_ACQUISITION_LASER_PERIOD: begin
+                value = laser_period;
+                known = !s_reg_write || s_reg_wdata <= LONGEST_LASER_PERIOD;
+            end
+            `EB_ACQUISITION_PRF_PERIOD: begin
+                value = prf_period;
+                known = !s_reg_write || s_reg_wdata == 32'd0 || s_reg_wdata >= SHORTEST_PRF_PERIOD;
+            end
             default: begin
                 known = !s_reg_write;
                 case ({7'd0, s_reg_addr})
@@ -105,7 +128,11 @@ module acquisition_registers (
                     `EB_ACQUISITION_FRAMES: value = frames;
                     `EB_ACQUISITION_DROPPED_EARLY: value = dropped_early;
                     `EB_ACQUISITION_DROPPED_LINK_DOWN: value = dropped_link_down;
+                    `EB_ACQUISITION_DROPPED_HELD: value = dropped_held;
                     `EB_ACQUISITION_CROSSING_OVERFLOWS: value = overflows;
+                    `EB_ACQUISITION_STATUS: value = {30'd0, link_steady, window_open};
+                    `EB_ACQUISITION_LASER_MISSING: value = laser_missing;
+                    `EB_ACQUISITION_SHOTS_FIRED: value = shots_fired;
                     default: known = 1'b0;
                 endcase
             end
@@ -121,7 +148,7 @@ module acquisition_registers (
             s_reg_error <= !known;
             if (s_reg_write && known) begin
                 case ({7'd0, s_reg_addr})
-                    `EB_ACQUISITION_CTRL: {use_laser, enable} <= s_reg_wdata[1:0];
+                    `EB_ACQUISITION_CTRL: {generate_shots, hold, source, enable} <= s_reg_wdata[4:0];
                     `EB_ACQUISITION_MODE: mode <= s_reg_wdata[7:0];
                     `EB_ACQUISITION_SAMPLES: samples <= s_reg_wdata[15:0];
                     `EB_ACQUISITION_CHANNELS: words_last <= new_words_last;
@@ -133,6 +160,8 @@ module acquisition_registers (
                     `EB_ACQUISITION_TIME_NANOSECONDS: load_quarters <= s_reg_wdata;
                     `EB_ACQUISITION_TIME_LOAD: load <= 1'b1;
                     `EB_ACQUISITION_TIME_INCREMENT: increment <= s_reg_wdata;
+                    `EB_ACQUISITION_LASER_PERIOD: laser_period <= s_reg_wdata;
+                    `EB_ACQUISITION_PRF_PERIOD: prf_period <= s_reg_wdata;
                     default: ;
                 endcase
             end
@@ -141,8 +170,7 @@ module acquisition_registers (
             looked <= 1'b0;
             answered <= 1'b0;
             load <= 1'b0;
-            enable <= 1'b0;
-            use_laser <= 1'b0;
+            {generate_shots, hold, source, enable} <= 5'd0;
             {mode} <= 8'd1;
             samples <= 16'd0;
             words_last <= words_last_of(`EB_ACQUISITION_CHANNELS_RESET);
@@ -153,6 +181,8 @@ module acquisition_registers (
             load_seconds <= `EB_ACQUISITION_TIME_SECONDS_RESET;
             load_quarters <= `EB_ACQUISITION_TIME_NANOSECONDS_RESET;
             increment <= `EB_ACQUISITION_TIME_INCREMENT_RESET;
+            laser_period <= `EB_ACQUISITION_LASER_PERIOD_RESET;
+            prf_period <= `EB_ACQUISITION_PRF_PERIOD_RESET;
         end
     end
 

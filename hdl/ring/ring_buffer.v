@@ -26,6 +26,7 @@ module ring_buffer #(
     input  wire [7:0]           frame_mode,
     output wire                 frame_grant,
     output wire                 frame_deny,
+    output wire [3:0]           frame_deny_cause,
     // Most bytes held since last taken.
     output wire [31:0]          high_water,
     input  wire                 high_water_taken,
@@ -63,6 +64,7 @@ module ring_buffer #(
 
     wire                 enable;
     wire                 irq_frame_end;
+    wire                 host_stalled;
     wire [4:0]           block_shift;
     wire [31:0]          irq_threshold;
     wire [31:0]          irq_timeout;
@@ -99,6 +101,7 @@ module ring_buffer #(
     wire [31:0]          dropped_ring_full;
     wire [31:0]          dropped_descriptors_full;
     wire [31:0]          dropped_disabled;
+    wire [31:0]          dropped_host_stalled;
     wire [31:0]          protocol_errors;
 
     wire [31:0]          block_count;
@@ -116,6 +119,7 @@ module ring_buffer #(
         .clk(clk),
         .rst(rst),
         .enable(enable),
+        .host_stalled(host_stalled),
         .ready(ready),
         .block_shift(block_shift),
         .frame_request(frame_request),
@@ -124,6 +128,7 @@ module ring_buffer #(
         .frame_mode(frame_mode),
         .frame_grant(frame_grant),
         .frame_deny(frame_deny),
+        .frame_deny_cause(frame_deny_cause),
         .s_write_data(s_write_data),
         .s_write_valid(s_write_valid),
         .s_write_last(s_write_last),
@@ -149,6 +154,7 @@ module ring_buffer #(
         .dropped_ring_full(dropped_ring_full),
         .dropped_descriptors_full(dropped_descriptors_full),
         .dropped_disabled(dropped_disabled),
+        .dropped_host_stalled(dropped_host_stalled),
         .protocol_errors(protocol_errors)
     );
 
@@ -239,6 +245,7 @@ module ring_buffer #(
         .s_reg_rdata(s_reg_rdata),
         .enable(enable),
         .irq_frame_end(irq_frame_end),
+        .host_stalled(host_stalled),
         .block_shift(block_shift),
         .irq_threshold(irq_threshold),
         .irq_timeout(irq_timeout),
@@ -256,6 +263,7 @@ module ring_buffer #(
         .dropped_ring_full(dropped_ring_full),
         .dropped_descriptors_full(dropped_descriptors_full),
         .dropped_disabled(dropped_disabled),
+        .dropped_host_stalled(dropped_host_stalled),
         .protocol_errors(protocol_errors),
         .ignored_granules(ignored_granules),
         .write_position(write_position),

@@ -23,6 +23,7 @@ module ring_registers #(
     // Control.
     output reg          enable,
     output reg          irq_frame_end,
+    output reg          host_stalled,
     output reg  [4:0]   block_shift,
     output reg  [31:0]  irq_threshold,
     output reg  [31:0]  irq_timeout,
@@ -42,6 +43,7 @@ module ring_registers #(
     input  wire [31:0]  dropped_ring_full,
     input  wire [31:0]  dropped_descriptors_full,
     input  wire [31:0]  dropped_disabled,
+    input  wire [31:0]  dropped_host_stalled,
     input  wire [31:0]  protocol_errors,
     input  wire [31:0]  ignored_granules,
     input  wire [31:0]  write_position,
@@ -85,7 +87,7 @@ module ring_registers #(
             known = !s_reg_write;
         end else begin
             case ({7'd0, s_reg_addr})
-                `EB_RING_CTRL: value = {30'd0, irq_frame_end, enable};
+                `EB_RING_CTRL: value = {29'd0, host_stalled, irq_frame_end, enable};
                 `EB_RING_BLOCK_BYTES: begin
                     value = 32'd1 << block_shift;
                     known = !s_reg_write || shift_legal;
@@ -108,6 +110,7 @@ module ring_registers #(
                         `EB_RING_DROPPED_RING_FULL: value = dropped_ring_full;
                         `EB_RING_DROPPED_DESCRIPTORS_FULL: value = dropped_descriptors_full;
                         `EB_RING_DROPPED_DISABLED: value = dropped_disabled;
+                        `EB_RING_DROPPED_HOST_STALLED: value = dropped_host_stalled;
                         `EB_RING_PROTOCOL_ERRORS: value = protocol_errors;
                         `EB_RING_RELEASES_IGNORED: value = ignored_granules;
                         `EB_RING_WRITE_POSITION: value = write_position;
@@ -133,7 +136,7 @@ module ring_registers #(
             s_reg_error <= !known;
             if (s_reg_write && known) begin
                 case ({7'd0, s_reg_addr})
-                    `EB_RING_CTRL: {irq_frame_end, enable} <= s_reg_wdata[1:0];
+                    `EB_RING_CTRL: {host_stalled, irq_frame_end, enable} <= s_reg_wdata[2:0];
                     `EB_RING_BLOCK_BYTES: block_shift <= new_shift;
                     `EB_RING_IRQ_THRESHOLD: irq_threshold <= s_reg_wdata;
                     `EB_RING_IRQ_TIMEOUT: irq_timeout <= s_reg_wdata;
@@ -149,6 +152,7 @@ module ring_registers #(
             ack_write <= 1'b0;
             enable <= 1'b0;
             irq_frame_end <= 1'b0;
+            host_stalled <= 1'b0;
             block_shift <= shift_of(`EB_RING_BLOCK_BYTES_RESET);
             irq_threshold <= `EB_RING_IRQ_THRESHOLD_RESET;
             irq_timeout <= `EB_RING_IRQ_TIMEOUT_RESET;

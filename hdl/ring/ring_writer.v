@@ -17,8 +17,9 @@ module ring_writer #(
 ) (
     input  wire                  clk,
     input  wire                  rst,
-    // Control: admit frames at all; the ring is ready (after reset); log2 of the block size, 12 to 23.
+    // Control: admit frames at all; frames wait for the host; the ring is ready (after reset); log2 of the block size, 12 to 23.
     input  wire                  enable,
+    input  wire                  host_stalled,
     input  wire                  ready,
     input  wire [4:0]            block_shift,
 
@@ -29,6 +30,8 @@ module ring_writer #(
     input  wire [7:0]            frame_mode,
     output reg                   frame_grant,
     output reg                   frame_deny,
+    // With deny: why, as the lower half of DropCause in host/frame_layout.py. None for a malformed request.
+    output reg  [3:0]            frame_deny_cause,
     // Words of the granted frame.
     input  wire [1023:0]         s_write_data,
     input  wire                  s_write_valid,
@@ -65,6 +68,7 @@ module ring_writer #(
     output reg  [31:0]           dropped_ring_full,
     output reg  [31:0]           dropped_descriptors_full,
     output reg  [31:0]           dropped_disabled,
+    output reg  [31:0]           dropped_host_stalled,
     // Frames of impossible size, words outside a frame, `last` at a wrong word: 0 in a working design.
     output reg  [31:0]           protocol_errors
 );
@@ -98,6 +102,12 @@ module ring_writer #(
     wire        fits_ring = need_granules <= GRANULES[20:0] - {1'b0, used_granules};
     wire        fits_table = need_entries <= {23'd0, TABLE_ENTRIES[9:0] - entries_used};
     wire        grant = state == CHECK && enable && !malformed && fits_ring && fits_table;
+
+    // Causes, lowest bit first as in frame_deny_cause. Full for want of a reading host is the host's doing.
+    wire        refused_full = enable && !malformed && !host_stalled && !fits_ring;
+    wire        refused_table = enable && !malformed && !host_stalled && fits_ring && !fits_table;
+    wire        refused_host = enable && !malformed && host_stalled && !(fits_ring && fits_table);
+    wire [3:0]  refusal = {refused_host, !enable, refused_table, refused_full};
 
     // Writing.
     reg  [24:0]           position;        // of the next word, in words of 128 bytes
@@ -140,20 +150,19 @@ module ring_writer #(
                 state <= ANSWER;
                 frame_grant <= grant;
                 frame_deny <= !grant;
+                frame_deny_cause <= refusal;
                 if (grant) begin
                     allocate <= 1'b1;
                     allocate_entries <= need_entries[9:0];
                     reserve_granule <= reserve_granule + need_granules[19:0];
                     frames_admitted <= frames_admitted + 32'd1;
-                end else if (!enable) begin
-                    dropped_disabled <= dropped_disabled + 32'd1;
-                end else if (malformed) begin
+                end else if (refusal == 4'd0) begin
                     protocol_errors <= protocol_errors + 32'd1;
-                end else if (!fits_ring) begin
-                    dropped_ring_full <= dropped_ring_full + 32'd1;
-                end else begin
-                    dropped_descriptors_full <= dropped_descriptors_full + 32'd1;
                 end
+                if (refused_full) dropped_ring_full <= dropped_ring_full + 32'd1;
+                if (refused_table) dropped_descriptors_full <= dropped_descriptors_full + 32'd1;
+                if (!enable) dropped_disabled <= dropped_disabled + 32'd1;
+                if (refused_host) dropped_host_stalled <= dropped_host_stalled + 32'd1;
             end
             default: state <= IDLE;
         endcase
@@ -205,6 +214,7 @@ module ring_writer #(
             dropped_ring_full <= 32'd0;
             dropped_descriptors_full <= 32'd0;
             dropped_disabled <= 32'd0;
+            dropped_host_stalled <= 32'd0;
             protocol_errors <= 32'd0;
         end
     end

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import IntEnum
 
 from host.control.block_pump import Block
+from host.control.modes import Mode
 from host.control.platform import Platform
 from host.control.registers import register_map
 
 MAGIC = 0x45424645
 _MASK32 = 0xFFFFFFFF
+_INCREMENT_UNITS_A_NS = 1 << 24
 
 
 class NotAFrontEnd(RuntimeError):
@@ -43,17 +46,30 @@ class LinkSettings:
     release_delay: int = 0
 
 
+class Source(IntEnum):
+    """What opens windows."""
+
+    TRIGGER = 0
+    LASER = 1
+    GENERATOR = 2
+
+
 @dataclass(frozen=True)
 class AcquisitionSettings:
-    """The window and the identity of the frames; ``sample_rate`` in units of 10 kHz."""
+    """The window and the identity of the frames.
 
-    mode: int
+    ``window_delay`` in 1/256 sample, the receive link's latency included; ``laser_period_ns`` and ``prf_hz`` 0: laser
+    pulses are not missed, the generator is not used.
+    """
+
+    mode: Mode
     samples: int
     channels: int
     window_delay: int
     configuration: int
-    sample_rate: int
     shots_per_sequence: int = 0
+    laser_period_ns: float = 0.0
+    prf_hz: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -111,19 +127,29 @@ class FrontEnd:
         return bool(await self.read("JESD204B", "STATUS") & 1)
 
     async def configure_acquisition(self, settings: AcquisitionSettings) -> None:
-        """Set window and identity; triggers are ignored until :meth:`accept_triggers`."""
-        await self.write("ACQUISITION", "CTRL", 0)
-        await self.write("ACQUISITION", "MODE", settings.mode)
+        """Set window, identity and the times that depend on the link clock. No window may be open."""
+        mode = settings.mode
+        link_clock = mode.link_clock_hz
+        await self.write("ACQUISITION", "MODE", mode.identifier)
         await self.write("ACQUISITION", "SAMPLES", settings.samples)
         await self.write("ACQUISITION", "CHANNELS", settings.channels)
         await self.write("ACQUISITION", "WINDOW_DELAY", settings.window_delay)
         await self.write("ACQUISITION", "CONFIGURATION_ID", settings.configuration)
-        await self.write("ACQUISITION", "SAMPLE_RATE", settings.sample_rate)
+        await self.write("ACQUISITION", "SAMPLE_RATE", mode.sample_rate_hz // 10_000)
         await self.write("ACQUISITION", "SHOTS_PER_SEQUENCE", settings.shots_per_sequence)
+        await self.write("ACQUISITION", "TIME_INCREMENT", round(1e9 / link_clock * _INCREMENT_UNITS_A_NS))
+        await self.write("ACQUISITION", "LASER_PERIOD", round(settings.laser_period_ns * link_clock / 1e9))
+        await self.write("ACQUISITION", "PRF_PERIOD", round(link_clock / settings.prf_hz) if settings.prf_hz else 0)
 
-    async def accept_triggers(self, enabled: bool) -> None:
-        """Start or stop taking triggers."""
-        await self.write("ACQUISITION", "CTRL", int(enabled))
+    async def accept_triggers(self, source: Source, *, generate: bool = False) -> None:
+        """Let ``source`` open windows; ``generate`` runs the generator of shots."""
+        control = register_map()["ACQUISITION"]["CTRL"]
+        value = control["ENABLE"].put(1) | control["SOURCE"].put(source) | control["GENERATE"].put(int(generate))
+        await self.write("ACQUISITION", "CTRL", value)
+
+    async def stop_triggers(self) -> None:
+        """Ignore triggers from now on; an open window ends as it should, and shots will count from 0 again."""
+        await self.write("ACQUISITION", "CTRL", 0)
 
     async def configure_ring(self, settings: RingSettings, capabilities: Capabilities) -> None:
         """Set blocks and interrupt coalescing, and let the ring admit frames."""

@@ -92,19 +92,22 @@ class Stream:
         stuck_before = any(pump.waiting for _, pump in self.lanes)
         for queue_pair, pump in self.lanes:
             await self._collect(queue_pair, pump)
-            while requests := pump.next_batch():
-                await queue_pair.post(requests)
-                self.posts.append(len(requests))
-                self.statistics.doorbells += 1
-                self.statistics.work_requests += len(requests)
-                self.statistics.frames_posted += sum(1 for request in requests if request.opcode)
-                if pump.starved_of_slots:
-                    break
-            if pump.starved_of_slots:
+            await self._post(queue_pair, pump)
+            # What waited for a slot goes out with it, not with the next interrupt.
+            while pump.starved_of_slots:
                 pump.release(await self._slot_credit(queue_pair.number, pump.slots_needed))
+                await self._post(queue_pair, pump)
         stuck = any(pump.waiting for _, pump in self.lanes)
         if stuck != stuck_before and not self._draining:
             await self._engine.completion_interrupt(stuck)
+
+    async def _post(self, queue_pair: QueuePair, pump: BlockPump) -> None:
+        while requests := pump.next_batch():
+            await queue_pair.post(requests)
+            self.posts.append(len(requests))
+            self.statistics.doorbells += 1
+            self.statistics.work_requests += len(requests)
+            self.statistics.frames_posted += sum(1 for request in requests if request.opcode)
 
     async def _collect(self, queue_pair: QueuePair, pump: BlockPump) -> None:
         completions = await queue_pair.completions()

@@ -129,6 +129,9 @@ class Simulated(Group):
     latencies_us: list[float] = Field(default_factory=list)
     doorbell_to_wire_ns: Figure = None
     trigger_to_first_sample_ns: Spread | None = None
+    trigger_error_ns: Spread | None = None
+    trigger_errors_ns: list[float] = Field(default_factory=list)
+    laser_missing: Count = None
     trigger_to_completion_us: Spread | None = None
     mode_switch_us: Figure = None
     ring_peak_bytes: Count = None

@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 
 from host.imaging import BMode
 from host.report import plots
-from host.report.model import Report
+from host.report.model import Report, Spread
 from host.report.text import absent, figure, relation
 
 _MEBI = 1 << 20
+_TRIGGER_NS = 2.0
+"""The published precision of triggers."""
 _PACKETS = 3000
 """Packets that the time diagram shows at most: more would make the page slow and the lines run together."""
 
@@ -138,11 +140,21 @@ def _figures(report: Report, pictures: Pictures) -> list[_Picture]:
             "From a frame's last byte in the ring to its completion, less the time on the wire: what the design adds."
         )
         add(svg, what + allowed)
+    if simulated.trigger_errors_ns and report.configuration.mode != "ultrasound":
+        spread = simulated.trigger_to_first_sample_ns
+        after = "" if spread is None else f" The first sample is {_range(spread)} behind the pulse."
+        missing = "" if not simulated.laser_missing else f" {simulated.laser_missing} pulses did not come."
+        svg = plots.trigger_svg(simulated.trigger_errors_ns, _TRIGGER_NS)
+        add(svg, f"Error of the pulses' time stamps, half a link clock at most.{after}{missing}")
     if simulated.packets:
         shown = simulated.packets[:_PACKETS]
         of = "" if len(shown) == len(simulated.packets) else f"the first {len(shown):,} of "
         add(plots.packets_svg(shown), f"The wire: {of}{len(simulated.packets):,} packets.")
     return drawn
+
+
+def _range(spread: Spread) -> str:
+    return f"{figure(spread.min)} to {figure(spread.max, 'ns')}"
 
 
 def _split(report: Report) -> list[_Part]:

@@ -16,6 +16,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from host.imaging import BMode
@@ -172,6 +173,26 @@ def latency_svg(latencies_us: Sequence[float], spread: Spread | None, limit_us: 
         left.set_ylabel("latency (µs)")
         right.set_xlabel("frames")
         left.grid(axis="y", linewidth=0.6)
+    return result[0]
+
+
+def trigger_svg(errors_ns: Sequence[float], limit_ns: float) -> str:
+    """How far the time stamps of triggers are from the truth."""
+    values = np.asarray(errors_ns, np.float64)
+    reach = max(limit_ns, float(np.abs(values).max(initial=0.0))) * 1.25
+    with _drawing("trigger", 7.0, 2.4) as (figure, result):
+        axes = figure.add_subplot()
+        axes.hist(values, bins=np.linspace(-reach, reach, 41).tolist(), color=_ACCENT, alpha=0.7)
+        for limit in (-limit_ns, limit_ns):
+            axes.axvline(limit, color=_ALERT, linewidth=1, linestyle=(0, (4, 3)))
+        axes.text(
+            limit_ns, 0.97, f" ±{limit_ns:g} ns",
+            transform=axes.get_xaxis_transform(), ha="left", va="top", color=_ALERT, fontsize=9,
+        )  # fmt: skip
+        axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.set_xlabel("time stamp less true time of the pulse (ns)")
+        axes.set_ylabel("frames")
+        axes.grid(axis="y", linewidth=0.6)
     return result[0]
 
 

@@ -19,11 +19,10 @@ module bench_clocks #(
     output reg         clk,
     output reg         link_clk,
     // Number of rising edges of clk before the one that samples it: edge n is at (2 n + 1) * CORE_HALF_FS.
-    output reg  [63:0] cycle
-);
-
+    output reg  [63:0] cycle,
     // Written by cocotb to change the link clock; taken over at its next rising edge.
-    reg [31:0] link_half_fs;
+    output reg  [31:0] link_half_fs
+);
 
     initial begin
         clk = 1'b0;

@@ -1,5 +1,6 @@
 bench_clocks.v
 mac_port.f
+bench_pulse.v
 lane_player.f
 axi_memory.f
 probe.v

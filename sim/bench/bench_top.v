@@ -69,6 +69,7 @@ module bench_top #(
     wire        clk;
     wire        link_clk;
     wire [63:0] cycle;
+    wire [31:0] link_half_fs;
 
     bench_clocks #(
         .CORE_HALF_FS(CORE_HALF_FS),
@@ -77,7 +78,8 @@ module bench_top #(
     ) clocks (
         .clk(clk),
         .link_clk(link_clk),
-        .cycle(cycle)
+        .cycle(cycle),
+        .link_half_fs(link_half_fs)
     );
 
     // Control: what the design answers, held for the master.
@@ -118,8 +120,12 @@ module bench_top #(
     wire [LANES*4-1:0]  lane_disperr;
     wire [LINKS-1:0]    sync_n;
     wire                sysref;
+    wire                trigger_beat;
+    wire                laser_beat;
+    wire [4:0]          pulse_delay;
     wire                trigger;
     wire                laser;
+    wire                fire;
     wire [63:0]         lane_beat;
 
     lane_player #(
@@ -134,9 +140,24 @@ module bench_top #(
         .lane_notintable(lane_notintable),
         .lane_disperr(lane_disperr),
         .sysref(sysref),
-        .trigger(trigger),
-        .laser(laser),
+        .trigger(trigger_beat),
+        .laser(laser_beat),
+        .pulse_delay(pulse_delay),
         .beat(lane_beat)
+    );
+
+    bench_pulse trigger_pulse (
+        .start(trigger_beat),
+        .delay(pulse_delay),
+        .link_half_fs(link_half_fs),
+        .pulse(trigger)
+    );
+
+    bench_pulse laser_pulse (
+        .start(laser_beat),
+        .delay(pulse_delay),
+        .link_half_fs(link_half_fs),
+        .pulse(laser)
     );
 
     // Frames.
@@ -248,6 +269,7 @@ module bench_top #(
         .sysref(sysref),
         .trigger(trigger),
         .laser(laser),
+        .fire(fire),
         .s_axil_awaddr(s_axil_awaddr),
         .s_axil_awprot(s_axil_awprot),
         .s_axil_awvalid(s_axil_awvalid),

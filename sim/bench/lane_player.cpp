@@ -98,7 +98,8 @@ void eb_lane_open(int player, int lanes) {
     players[player].lanes = static_cast<std::size_t>(lanes);
 }
 
-// The next beat. Returns bit 0: first of a chunk; bit 1: no chunk was there; bits 2 to 4: sysref, trigger, laser; bit 5: a beat.
+// The next beat. Returns bit 0: first of a chunk; bit 1: no chunk was there; bits 2 to 4: sysref, trigger, laser; bit 5: a beat;
+// bits 6 to 10: how far into the beat trigger or laser come.
 int eb_lane_beat(int player, svBitVecVal *data, svBitVecVal *charisk, svBitVecVal *notintable, svBitVecVal *disperr) {
     Player &p = players[player];
     const std::size_t words = p.flag_words();
@@ -119,7 +120,7 @@ int eb_lane_beat(int player, svBitVecVal *data, svBitVecVal *charisk, svBitVecVa
     put(charisk, chunk->flags[0].data() + p.position * words, words);
     put(notintable, chunk->flags[1].data() + p.position * words, words);
     put(disperr, chunk->flags[2].data() + p.position * words, words);
-    const int status = (start ? 1 : 0) | (chunk->side[p.position] & 7) << 2 | 32;
+    const int status = (start ? 1 : 0) | (chunk->side[p.position] & 7) << 2 | 32 | chunk->side[p.position] >> 3 << 6;
     if (++p.position == chunk->beats) {
         p.position = 0;
         ++p.played;

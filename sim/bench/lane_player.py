@@ -26,6 +26,9 @@ FLAG_DISPARITY = 0xF00
 SIDE_SYSREF = 1
 SIDE_TRIGGER = 2
 SIDE_LASER = 4
+SIDE_DELAY_SHIFT = 3
+"""From here up: how far into the beat the trigger or laser pulse comes, in 1/:data:`PULSE_STEPS` link clock."""
+PULSE_STEPS = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,9 +138,9 @@ class LanePlayer:
         """Append one chunk: ``data`` and ``flags`` of shape [beats, lanes], ``side`` of shape [beats] (else zero).
 
         An octet's K, not-in-table and disparity flags are bits 0, 4 and 8 of ``flags`` shifted left by its position in
-        the beat; ``side`` holds ``SIDE_SYSREF``, ``SIDE_TRIGGER``, ``SIDE_LASER``. The arrays are copied. Raise
-        ``ValueError`` for a wrong shape or length, :class:`BenchError` if two chunks are already waiting or the player
-        has run dry.
+        the beat; ``side`` holds ``SIDE_SYSREF``, ``SIDE_TRIGGER``, ``SIDE_LASER``, and above them the delay of the
+        pulse. The arrays are copied. Raise ``ValueError`` for a wrong shape or length, :class:`BenchError` if two
+        chunks are already waiting or the player has run dry.
         """
         if side is None:
             side = np.zeros(len(data), np.uint8)

@@ -27,6 +27,8 @@ module lane_player #(
     output wire                sysref,
     output wire                trigger,
     output wire                laser,
+    // How far into the beat trigger or laser come, 1/32 link clock.
+    output wire [4:0]          pulse_delay,
     // Number of the beat on the lanes, counted from the first that was ever played.
     output reg  [63:0]         beat
 );
@@ -83,7 +85,8 @@ module lane_player #(
         .lane_disperr(lane_disperr),
         .sysref(sysref),
         .trigger(trigger),
-        .laser(laser)
+        .laser(laser),
+        .pulse_delay(pulse_delay)
     );
 
     generate

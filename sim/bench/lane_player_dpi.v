@@ -21,7 +21,8 @@ module lane_player_dpi #(
     output reg  [LANES*4-1:0]  lane_disperr,
     output reg                 sysref,
     output reg                 trigger,
-    output reg                 laser
+    output reg                 laser,
+    output reg  [4:0]          pulse_delay
 );
 
     import "DPI-C" function void eb_lane_open(input int player, input int lanes);
@@ -40,6 +41,7 @@ module lane_player_dpi #(
     localparam TRIGGER = 3;
     localparam LASER = 4;
     localparam PLAYING = 5;
+    localparam DELAY = 6;
 
     int                  status;
     bit   [LANES*32-1:0] data;
@@ -59,6 +61,7 @@ module lane_player_dpi #(
         sysref = 1'b0;
         trigger = 1'b0;
         laser = 1'b0;
+        pulse_delay = 5'd0;
     end
 
     always @(posedge link_clk) begin
@@ -71,6 +74,7 @@ module lane_player_dpi #(
         sysref <= status[SYSREF];
         trigger <= status[TRIGGER];
         laser <= status[LASER];
+        pulse_delay <= status[DELAY +: 5];
         lane_data <= data;
         lane_charisk <= charisk;
         lane_notintable <= notintable;

@@ -1,7 +1,7 @@
 // Chunk buffers of `lane_player` in an array that cocotb writes, one word a beat.
 //
 // Chunk n is in half n modulo 2. A word is, from bit 0: data (32 bits a lane), K (4 bits a lane), not in table, disparity, then
-// sysref, trigger, laser.
+// sysref, trigger, laser, pulse_delay.
 
 `timescale 1ns / 1fs
 `default_nettype none
@@ -24,12 +24,13 @@ module lane_player_vpi #(
     output reg  [LANES*4-1:0]  lane_disperr,
     output reg                 sysref,
     output reg                 trigger,
-    output reg                 laser
+    output reg                 laser,
+    output reg  [4:0]          pulse_delay
 );
 
     // Written by Python.
     /* verilator lint_off UNDRIVEN */ // Python is the other side of it
-    reg [LANES*44+2:0] words [0:2*CHUNK_BEATS-1];
+    reg [LANES*44+7:0] words [0:2*CHUNK_BEATS-1];
     reg [31:0]         beats [0:1];
     /* verilator lint_on UNDRIVEN */
     reg [31:0]         supplied;
@@ -56,6 +57,7 @@ module lane_player_vpi #(
         sysref = 1'b0;
         trigger = 1'b0;
         laser = 1'b0;
+        pulse_delay = 5'd0;
     end
 
     always @(posedge link_clk) begin
@@ -63,7 +65,7 @@ module lane_player_vpi #(
         chunk_start <= ready && position == 32'd0;
         missing <= !ready && !stop;
         if (ready) begin
-            {laser, trigger, sysref, lane_disperr, lane_notintable, lane_charisk, lane_data} <=
+            {pulse_delay, laser, trigger, sysref, lane_disperr, lane_notintable, lane_charisk, lane_data} <=
                 words[(half ? CHUNK_BEATS : 0) + position];
             position <= position + 32'd1;
             if (position + 32'd1 == beats[half]) begin
@@ -71,7 +73,7 @@ module lane_player_vpi #(
                 played <= played + 32'd1;
             end
         end else begin
-            {laser, trigger, sysref} <= 3'b000;
+            {pulse_delay, laser, trigger, sysref} <= 8'd0;
             lane_data <= {LANES * 32{1'b0}};
             lane_charisk <= {LANES * 4{1'b0}};
             lane_notintable <= {LANES * 4{1'b1}};

@@ -13,6 +13,7 @@ import numpy as np
 
 from host.frame_layout import HEADER_BYTES
 from host.imaging.beamform import SHORTEST_IMAGE_SAMPLES
+from host.imaging.beamform import Path as SoundPath
 from host.imaging.bmode import bmode
 from host.imaging.probe import Probe
 from host.receive.capture import CaptureReader, Record
@@ -33,7 +34,7 @@ from host.report import (
 )
 from host.report import Peer as PeerFigures
 from host.storage.writer import FrameWriter
-from sim.adc.sources import ShotSource, default_probe, make_shots
+from sim.adc.sources import default_probe
 from sim.bench.probe import Kind, ProbeEvent, read_probe
 from sim.peers.lifecycle import PeerDescription
 from sim.run.figures import DataPacket, Done, Post, StreamFigures, Timing, first_transmissions, stream_figures
@@ -41,9 +42,9 @@ from sim.run.packet_log import read_packets
 from sim.run.plan import Plan
 from sim.run.verify import CheckedFrame, Verification, check_frame, flags_errors, inspect_record, verify
 from sim.scenario.model import RING_BYTES, Scenario
+from sim.session.converters import first_sample_s, mode_shots
 from sim.session.shot import Shot
 
-_BEATS_A_TICK = 4
 _NEVER = ("PROTOCOL_ERRORS", "RELEASES_IGNORED")
 """Ring counters that only a fault of the design can raise."""
 _SHOWN_PACKETS = 400
@@ -82,7 +83,7 @@ def run_figures(plan: Plan, description: PeerDescription | None) -> Account:
         bit_exact=verification.bit_exact and verification.received > 0,
         expectations=_expectations(scenario, frames, stream, verification),
         faults=_faults(scenario, result),
-        simulated=_simulated(result, events, stream, packets),
+        simulated=_simulated(result, events, stream, packets, verification),
         wall=_wall(result, verification, scenario),
     )
     return Account(figures, pictures, verification.suspect)
@@ -94,7 +95,8 @@ def salvage(plan: Plan) -> int:
         return 0
     records = list(CaptureReader(plan.capture_path))
     if records:
-        probe = default_probe(plan.scenario.acquisition.channels)
+        acquisition = plan.scenario.acquisition
+        probe = default_probe(acquisition.shape_of(acquisition.modes[0]).channels)
         with FrameWriter(plan.directory / FRAMES, probe, description=plan.scenario.name, flush=False) as store:
             for record in records:
                 _keep(store, inspect_record(record), record)
@@ -156,16 +158,9 @@ def _completions(result: dict[str, Any], events: list[ProbeEvent]) -> list[Done]
 def _frames(plan: Plan, played: list[Shot]) -> tuple[Verification, Pictures]:
     """Check every captured frame against what was played, store it, and keep the last good one for the pictures."""
     scenario = plan.scenario
-    acquisition = scenario.acquisition
-    probe = default_probe(acquisition.channels)
-    shots = make_shots(
-        acquisition.source,
-        acquisition.shots,
-        acquisition.samples,
-        acquisition.channels,
-        acquisition.sample_rate_hz,
-        scenario.seed,
-    )
+    mode = scenario.acquisition.modes[0]
+    probe = default_probe(scenario.acquisition.shape_of(mode).channels)
+    shots = mode_shots(scenario, mode)
     shown: list[CheckedFrame] = []
 
     def checked() -> Iterator[CheckedFrame]:
@@ -179,8 +174,8 @@ def _frames(plan: Plan, played: list[Shot]) -> tuple[Verification, Pictures]:
                     shown[:] = [frame]
                 yield frame
 
-    verification = verify(checked(), played, _BEATS_A_TICK)
-    return verification, _pictures(scenario, probe, shots, shown)
+    verification = verify(checked(), played)
+    return verification, _pictures(scenario, probe, shown)
 
 
 def _samples(found: Inspection, record: Record) -> Any:
@@ -195,13 +190,16 @@ def _keep(store: FrameWriter, found: Inspection, record: Record) -> None:
         store.append(_samples(found, record), found.header, found.trailer, crc_ok=found.ok or flags_errors(found))
 
 
-def _pictures(scenario: Scenario, probe: Probe, shots: ShotSource, shown: list[CheckedFrame]) -> Pictures:
-    del shots
+def _pictures(scenario: Scenario, probe: Probe, shown: list[CheckedFrame]) -> Pictures:
     if not shown:
         return Pictures()
-    samples, rate = _samples(shown[0].inspection, shown[0].record), scenario.acquisition.sample_rate_hz
-    caption = f"{scenario.name}: frame {shown[0].sequence}, as received"
-    image = bmode(samples, probe, rate) if len(samples) >= SHORTEST_IMAGE_SAMPLES else None
+    mode = scenario.acquisition.modes[0]
+    samples, rate = _samples(shown[0].inspection, shown[0].record), mode.sample_rate_hz
+    caption = f"{scenario.name}: frame {shown[0].sequence}, {mode.name}, as received"
+    path = SoundPath.ONE_WAY if mode.one_way else SoundPath.PLANE_WAVE
+    image = None
+    if len(samples) >= SHORTEST_IMAGE_SAMPLES:
+        image = bmode(samples, probe, rate, path=path, first_sample_s=first_sample_s(scenario, mode))
     return Pictures(image, samples, rate, caption)
 
 
@@ -214,7 +212,7 @@ def _frame_counts(scenario: Scenario, result: dict[str, Any], verification: Veri
         "trigger_too_early": acquisition["DROPPED_EARLY"],
         "link_down": acquisition["DROPPED_LINK_DOWN"],
     }
-    sent = scenario.acquisition.shots
+    sent = len(scenario.acquisition.pulses)
     return Frames(
         sent=sent,
         received=verification.received,
@@ -229,6 +227,9 @@ def _protocol_complaints(scenario: Scenario, result: dict[str, Any], stream: Str
     complaints = [f"protocol violation: {violation}" for violation in result["violations"][:5]]
     ring = result["counters"]["RING"]
     complaints += [f"the ring counts {ring[name]} {name}" for name in _NEVER if ring[name]]
+    missing, missed = result["counters"]["ACQUISITION"]["LASER_MISSING"], len(scenario.acquisition.missing_pulses)
+    if missing != missed:
+        complaints.append(f"{missed} laser pulses did not come, and the front end missed {missing}")
     if not scenario.link.faults and stream.retransmitted_packets:
         complaints.append(f"{stream.retransmitted_packets} packets were retransmitted on a link without faults")
     complaints += [
@@ -260,15 +261,16 @@ def _expectations(
 
 def _configuration(scenario: Scenario) -> Configuration:
     acquisition, rdma = scenario.acquisition, scenario.rdma
+    mode = acquisition.modes[0]
     return Configuration(
-        mode=acquisition.mode,
+        mode=mode.name if len(acquisition.modes) == 1 else "interleaved",
         source=acquisition.source,
         simulator=scenario.simulator,
         transport=rdma.transport,
-        channels=acquisition.channels,
+        channels=acquisition.shape_of(mode).channels,
         samples=acquisition.samples,
         shots=acquisition.shots,
-        sample_rate_hz=acquisition.sample_rate_hz,
+        sample_rate_hz=mode.sample_rate_hz,
         prf_hz=acquisition.prf_hz,
         pmtu=rdma.pmtu,
         block_bytes=rdma.block_bytes,
@@ -319,7 +321,11 @@ def _faults(scenario: Scenario, result: dict[str, Any]) -> list[Fault]:
 
 
 def _simulated(
-    result: dict[str, Any], events: list[ProbeEvent], stream: StreamFigures, packets: list[DataPacket]
+    result: dict[str, Any],
+    events: list[ProbeEvent],
+    stream: StreamFigures,
+    packets: list[DataPacket],
+    verification: Verification,
 ) -> Simulated:
     hertz, start = result["core_clock_hz"], result["started_cycle"]
 
@@ -334,6 +340,10 @@ def _simulated(
         latency_us=Spread.of(round(value, 6) for value in stream.latencies_us),
         latencies_us=[round(value, 6) for value in stream.latencies_us],
         doorbell_to_wire_ns=None if stream.doorbell_to_wire_ns is None else round(stream.doorbell_to_wire_ns, 6),
+        trigger_to_first_sample_ns=Spread.of(round(value, 6) for value in verification.to_first_sample_ns),
+        trigger_error_ns=Spread.of(round(value, 6) for value in verification.trigger_errors_ns),
+        trigger_errors_ns=[round(value, 6) for value in verification.trigger_errors_ns],
+        laser_missing=counters["ACQUISITION"]["LASER_MISSING"],
         ring_peak_bytes=counters["RING"]["HIGH_WATER"],
         ring_timeline=[
             (microseconds(event.cycle), event.value)
@@ -370,7 +380,7 @@ def _packets(packets: list[DataPacket], microseconds: Callable[[int], float]) ->
 def _wall(result: dict[str, Any], verification: Verification, scenario: Scenario) -> Wall:
     wall = result["wall"]
     seconds = wall["seconds"]
-    payload = verification.received * scenario.acquisition.shape.payload_bytes
+    payload = verification.received * scenario.acquisition.shape_of(scenario.acquisition.modes[0]).payload_bytes
     rest = max(0.0, seconds - wall["python"] - wall["peer"])
     return Wall(
         seconds=seconds,

@@ -21,7 +21,7 @@ from sim.run.plan import CONVENTIONAL_RESULT
 from sim.run.runner import RUNS, Options, run_scenario
 from sim.run.simulate import bench_parameters
 from sim.scenario.load import load
-from sim.scenario.model import CHANNELS_A_LINK, Scenario
+from sim.scenario.model import Scenario
 from sim.sources import sources
 
 SHOTS = 2
@@ -63,11 +63,10 @@ def _alone(console: Console) -> Speed:
 
 
 def _conventional() -> Speed:
-    channels = _scenario("model").acquisition.channels
     design = Design(
         top="frontend",
         sources=tuple(sources("frontend")),
-        parameters={"LINKS": channels // CHANNELS_A_LINK},
+        parameters={"LINKS": _scenario("model").links},
         fast=True,
     )
     directory = FOLDER / "conventional"

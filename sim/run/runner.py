@@ -66,12 +66,11 @@ def _run(scenario: Scenario, options: Options, directory: Path, narrator: Narrat
     started = time.monotonic()
     narrator.say(
         f"scenario {scenario.name}, seed {scenario.seed}, {scenario.simulator}: "
-        f"{scenario.acquisition.channels} channels x {scenario.acquisition.samples} samples x "
-        f"{scenario.acquisition.shots} shots"
+        f"{_shapes(scenario)}, {scenario.acquisition.shots} shots"
     )
     settings = PeerSettings(
         run_directory=directory,
-        slot_bytes=-(-scenario.acquisition.shape.frame_bytes // SLOT_GRAIN) * SLOT_GRAIN,
+        slot_bytes=-(-scenario.acquisition.largest_frame // SLOT_GRAIN) * SLOT_GRAIN,
         slots=scenario.host.slots,
         queue_pairs=scenario.rdma.qps,
         pmtu=scenario.rdma.pmtu,
@@ -139,6 +138,13 @@ def _judge(
     if options.waves is None:
         repeat_with_waves(plan, window_of_shot(plan, account.suspect), None, narrator)
     return FAILED
+
+
+def _shapes(scenario: Scenario) -> str:
+    """What frames hold, a mode each."""
+    acquisition = scenario.acquisition
+    shapes = [(mode.name, acquisition.shape_of(mode)) for mode in acquisition.modes]
+    return ", ".join(f"{name} {shape.channels} channels x {shape.samples} samples" for name, shape in shapes)
 
 
 def _choose_peer(kind: str, settings: PeerSettings, narrator: Narrator) -> Peer | None:

@@ -21,6 +21,7 @@ _PR_SET_PDEATHSIG = 1
 
 def bench_parameters(scenario: Scenario) -> dict[str, int]:
     """Return the bench top's parameters that a scenario needs."""
+    # The clock that the links start with is set when the session begins, so that modes share a build.
     return {"LINKS": scenario.links, "RING_BYTES": RING_BYTES, "NUM_QP": QUEUE_PAIRS}
 
 

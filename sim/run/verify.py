@@ -13,7 +13,6 @@ from host.receive.inspection import Inspection, inspect
 from sim.adc.sources import ShotSource
 from sim.session.shot import Shot
 
-_FRACTION_UNITS = 256
 _LINK_ERRORS = "link_errors"
 
 
@@ -42,11 +41,16 @@ class Verification:
     bit_exact: bool = True
     complaints: list[str] = field(default_factory=list)
     missing: list[int] = field(default_factory=list)
+    """Sequence numbers of pulses without a frame."""
     suspects: set[int] = field(default_factory=set)
+    trigger_errors_ns: list[float] = field(default_factory=list)
+    """For each frame, its trigger time less the truth."""
+    to_first_sample_ns: list[float] = field(default_factory=list)
+    """For each frame, from the pulse to its first sample."""
 
     @property
     def suspect(self) -> int:
-        """The first shot whose frame is missing or complained of; 0 if there is none."""
+        """The first pulse whose frame is missing or complained of; 0 if there is none."""
         return min(self.suspects.union(self.missing), default=0)
 
 
@@ -68,13 +72,13 @@ def check_frame(record: Record, shots: ShotSource, played: Sequence[Shot]) -> Ch
     if found.shape is None or sequence >= len(played):
         return CheckedFrame(sequence, found, record, 0)
     samples = memory[HEADER_BYTES : HEADER_BYTES + found.shape.payload_bytes].view("<i2")
-    expected = shots.shot(sequence)
+    expected = shots.shot(played[sequence].index)
     if expected.size != samples.size:
         return CheckedFrame(sequence, found, record, max(expected.size, samples.size))
     return CheckedFrame(sequence, found, record, int(np.count_nonzero(samples != expected.reshape(-1))))
 
 
-def verify(frames: Iterable[CheckedFrame], played: Sequence[Shot], beats_a_tick: int) -> Verification:
+def verify(frames: Iterable[CheckedFrame], played: Sequence[Shot]) -> Verification:
     """Judge all frames: complete, each once, exact unless flagged, at the place in time where they were triggered."""
     result, seen = Verification(), set()
     for frame in frames:
@@ -98,18 +102,22 @@ def verify(frames: Iterable[CheckedFrame], played: Sequence[Shot], beats_a_tick:
         elif frame.wrong_samples and not frame.flagged:
             result.bit_exact = False
             result.complaints.append(f"{name}: {frame.wrong_samples} samples differ from what was played, unflagged")
-        result.complaints += _place(frame, played[frame.sequence], beats_a_tick)
+        if frame.inspection.shape is not None:
+            result.complaints += _place(frame, played[frame.sequence])
+            result.trigger_errors_ns.append(played[frame.sequence].error_ns(int(frame.inspection.header["trigger"])))
+            result.to_first_sample_ns.append(played[frame.sequence].to_first_sample_ns)
         if len(result.complaints) > before:
             result.suspects.add(frame.sequence)
-    result.missing = [shot.index for shot in played if shot.index not in seen]
+    result.missing = [sequence for sequence in range(len(played)) if sequence not in seen]
     return result
 
 
-def _place(frame: CheckedFrame, shot: Shot, beats_a_tick: int) -> list[str]:
-    if frame.inspection.shape is None:
-        return []
-    expected = shot.tick << 8 | shot.beat_in_tick * _FRACTION_UNITS // beats_a_tick
-    trigger = int(frame.inspection.header["trigger"])
-    if trigger != expected:
-        return [f"frame {frame.sequence}: trigger 0x{trigger:x} in its header, given at 0x{expected:x}"]
-    return []
+def _place(frame: CheckedFrame, shot: Shot) -> list[str]:
+    header, found = frame.inspection.header, []
+    if int(header["trigger"]) != shot.seen_time:
+        found.append(
+            f"frame {frame.sequence}: trigger 0x{int(header['trigger']):x} in its header, given at 0x{shot.seen_time:x}"
+        )
+    if header["mode"] != shot.mode:
+        found.append(f"frame {frame.sequence}: mode {header['mode']} in its header, triggered in mode {shot.mode}")
+    return found

@@ -44,7 +44,7 @@ def window_of_shot(plan: Plan, shot: int) -> Window:
     result = json.loads(plan.result_path.read_text())
     acquisition = plan.scenario.acquisition
     start = result["started_cycle"] / result["core_clock_hz"] * 1e9 + shot / acquisition.prf_hz * 1e9
-    length = acquisition.samples / acquisition.sample_rate_hz * 1e9 + AFTER_WINDOW_NS
+    length = acquisition.samples * max(mode.sample_ns for mode in acquisition.modes) + AFTER_WINDOW_NS
     return Window(round(start), round(start + length))
 
 

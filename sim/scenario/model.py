@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from host.control.modes import LANES_A_LINK, MODES, PHOTOACOUSTIC, ULTRASOUND, Mode
 from host.frame_layout import FrameShape
 
 RING_BYTES = 4 << 20
@@ -17,12 +18,16 @@ GRANULE_BYTES = 4096
 BLOCK_TABLE_ENTRIES = 256
 HEADER_OCTETS_A_PACKET = 14 + 20 + 8 + 12 + 4 + 24  # Ethernet to BTH, ICRC, and preamble, FCS and gap
 MAX_LANE_RATE_GBPS = 12.8
-CHANNELS_A_LINK = 16
-LANES_A_LINK = 2
-SAMPLE_BITS = 16
+LINKS = 16
+"""Converters of the whole front end."""
 ACK_TIMEOUT_UNIT_NS = 4096
 DELAYING = ("delay", "stall")
 """Faults of the Ethernet link that take a time."""
+ModeName = Literal["ultrasound", "photoacoustic"]
+
+
+def _fixed(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
 
 
 class Impossible(ValueError):
@@ -71,12 +76,18 @@ class LinkFault(_Section):
 class Acquisition(_Section):
     """What the front end acquires."""
 
-    mode: Literal["ultrasound"] = "ultrasound"
+    mode: ModeName = "ultrasound"
     source: str = "phantom"
-    channels: Literal[64, 128, 256] = 256
+    channels: Literal[64, 128, 256] | None = None
     samples: Annotated[int, Field(ge=1, le=65_535)] = 4096
     shots: Annotated[int, Field(ge=1, le=100_000)] = 4
     prf_hz: Annotated[float, Field(ge=1.0, le=1e6)] = 5000.0
+    jitter_ns: Annotated[float, Field(ge=0.0, le=1e6)] = 0.0
+    """Each trigger comes up to this much sooner or later than at ``prf_hz``, and then at any time of the link clock."""
+    laser_delay_ns: Annotated[float, Field(ge=0.0, le=1e6)] = 60.0
+    """From the laser pulse to the first sample of a photoacoustic window."""
+    missing_pulses: tuple[Annotated[int, Field(ge=1)], ...] = ()
+    """Shots whose laser pulse does not come."""
 
     @field_validator("source")
     @classmethod
@@ -86,14 +97,33 @@ class Acquisition(_Section):
         raise ValueError("must be phantom, ramp, unique, prbs or the path of a .npy or .h5 file")
 
     @property
-    def sample_rate_hz(self) -> int:
-        """Samples a second of each channel."""
-        return 80_000_000
+    def modes(self) -> tuple[Mode, ...]:
+        """The modes that occur, in the order in which they do."""
+        return (MODES[self.mode],)
 
     @property
-    def shape(self) -> FrameShape:
-        """Samples, channels and sizes of a frame."""
-        return FrameShape(self.samples, self.channels)
+    def links(self) -> int:
+        """JESD204B links (converters) that carry the channels."""
+        mode = self.modes[0]
+        return (self.channels or LINKS * mode.channels_a_link) // mode.channels_a_link
+
+    def mode_of(self, shot: int) -> Mode:
+        """The mode of shot number ``shot``."""
+        return self.modes[shot % len(self.modes)]
+
+    def shape_of(self, mode: Mode) -> FrameShape:
+        """Samples, channels and sizes of a frame of ``mode``."""
+        return FrameShape(self.samples, self.links * mode.channels_a_link)
+
+    @property
+    def largest_frame(self) -> int:
+        """Bytes of the largest frame."""
+        return max(self.shape_of(mode).frame_bytes for mode in self.modes)
+
+    @property
+    def pulses(self) -> tuple[int, ...]:
+        """The shots whose trigger comes."""
+        return tuple(shot for shot in range(self.shots) if shot not in self.missing_pulses)
 
 
 class Jesd204b(_Section):
@@ -169,7 +199,7 @@ class Scenario(_Section):
     @property
     def links(self) -> int:
         """JESD204B links (converters) that carry the channels."""
-        return self.acquisition.channels // CHANNELS_A_LINK
+        return self.acquisition.links
 
     @property
     def wire_goodput_gbps(self) -> float:
@@ -181,32 +211,28 @@ class Scenario(_Section):
     def _tuples(cls, data: Any) -> Any:
         """TOML has arrays only; strict models want tuples."""
         if isinstance(data, dict):
-            for section in ("jesd204b", "link"):
+            for section in ("acquisition", "jesd204b", "link"):
                 table = data.get(section)
-                if isinstance(table, dict) and isinstance(table.get("faults"), list):
-                    data = {**data, section: {**table, "faults": tuple(table["faults"])}}
+                if isinstance(table, dict):
+                    data = {**data, section: {key: _fixed(value) for key, value in table.items()}}
         return data
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
-        acquisition, shape = self.acquisition, self.acquisition.shape
-        row_rate = acquisition.sample_rate_hz
-        lane_gbps = CHANNELS_A_LINK * SAMPLE_BITS * 1.25 * row_rate / LANES_A_LINK / 1e9
-        if lane_gbps > MAX_LANE_RATE_GBPS + 1e-9:
-            raise Impossible(
-                "acquisition.mode", acquisition.mode, f"{lane_gbps:.2f} Gb/s a lane; at most {MAX_LANE_RATE_GBPS}"
-            )
+        acquisition = self.acquisition
+        self._channels()
+        shape = max((acquisition.shape_of(mode) for mode in acquisition.modes), key=lambda shape: shape.frame_bytes)
         in_ring = -(-shape.frame_bytes // GRANULE_BYTES) * GRANULE_BYTES
-        largest = (RING_BYTES - 128) // (acquisition.channels * 2)
+        largest = (RING_BYTES - 128) // (shape.channels * 2)
         if in_ring > RING_BYTES:
             raise Impossible(
                 "acquisition.samples",
                 acquisition.samples,
                 f"a frame of {shape.frame_bytes} bytes does not fit into the ring of {RING_BYTES}; "
-                f"allowed 1 to {largest} at {acquisition.channels} channels",
+                f"allowed 1 to {largest} at {shape.channels} channels",
             )
         period = 1.0 / acquisition.prf_hz
-        window = acquisition.samples / row_rate
+        window = acquisition.samples / min(mode.sample_rate_hz for mode in acquisition.modes)
         if acquisition.shots > 1 and window >= period:
             raise Impossible(
                 "acquisition.prf_hz",
@@ -214,6 +240,7 @@ class Scenario(_Section):
                 f"the window of {window * 1e6:.1f} us does not fit into {period * 1e6:.1f} us; "
                 f"allowed below {1 / window:.0f} Hz at {acquisition.samples} samples",
             )
+        self._pulses(period - window)
         blocks = -(-shape.frame_bytes // self.rdma.block_bytes)
         if blocks > BLOCK_TABLE_ENTRIES:
             raise Impossible(
@@ -255,6 +282,37 @@ class Scenario(_Section):
                 f"the acknowledgement of {rdma.acknowledge_every} packets takes up to {answer_ns / 1000:.1f} us on "
                 f"this link, and the time-out passes after {timeout_ns / 1000:.1f} us; allowed {least} to 31",
             )
+
+    def _channels(self) -> None:
+        """Refuse numbers of channels that the lanes cannot carry."""
+        acquisition = self.acquisition
+        for mode in acquisition.modes:
+            most = LINKS * mode.channels_a_link
+            if acquisition.channels is not None and acquisition.channels > most:
+                needed = mode.lane_rate_gbps * acquisition.channels / most
+                raise Impossible(
+                    "acquisition.channels",
+                    acquisition.channels,
+                    f"{mode.name} would need {needed:.2f} Gb/s a lane; at most {MAX_LANE_RATE_GBPS}, so up to {most}",
+                )
+
+    def _pulses(self, room: float) -> None:
+        """Refuse triggers that fall into windows, and missing ones that nobody could miss; ``room`` in seconds."""
+        acquisition = self.acquisition
+        if acquisition.shots > 1 and 2 * acquisition.jitter_ns >= room * 1e9:
+            raise Impossible("acquisition.jitter_ns", acquisition.jitter_ns, f"allowed below {room * 5e8:.0f}")
+        if not acquisition.missing_pulses:
+            return
+        if PHOTOACOUSTIC not in acquisition.modes or ULTRASOUND in acquisition.modes:
+            raise Impossible("acquisition.missing_pulses", acquisition.missing_pulses, "only the laser has pulses")
+        if max(acquisition.missing_pulses) > acquisition.shots - 2:
+            raise Impossible(
+                "acquisition.missing_pulses",
+                acquisition.missing_pulses,
+                f"allowed 1 to {acquisition.shots - 2}: a pulse is missed when others follow",
+            )
+        if acquisition.jitter_ns * 2e-9 >= 0.5 / acquisition.prf_hz:
+            raise Impossible("acquisition.jitter_ns", acquisition.jitter_ns, "pulses so late count as missing")
 
     def _sustainable(self, in_ring: int, period: float) -> None:
         """Refuse a lossless run whose frames outgrow the ring: what a period leaves behind adds up shot by shot."""

@@ -21,14 +21,14 @@ from cocotbext.axi import AxiStreamBus, AxiStreamSink
 
 from host.control.block_pump import BlockPump, RemoteSlots
 from host.control.engine import Engine, Identity, QueueMemory, QueuePair, QueueSettings
-from host.control.front_end import AcquisitionSettings, FrontEnd, LinkSettings, RingSettings
+from host.control.front_end import AcquisitionSettings, FrontEnd, LinkSettings, RingSettings, Source
+from host.control.modes import FRACTION, LANES_A_LINK, ULTRASOUND
 from host.control.platform import Interrupt
 from host.control.stream import Stream
 from sim.adc import AdcTransmitter, LinkConfig
 from sim.adc.sources import TickStream, make_shots
 from sim.bench.registers import AxilRegisters
 from sim.run.plan import CONVENTIONAL_RESULT
-from sim.scenario.model import CHANNELS_A_LINK, LANES_A_LINK
 
 SAMPLES = 1024
 CORE_PERIOD_FS, LINK_PERIOD_FS = 3_104_000, 3_126_000
@@ -117,7 +117,7 @@ class ConventionalBench:
         self.dut = dut
         links = len(dut.sync_n)
         self.config = LinkConfig(links=links)
-        shots = make_shots("prbs", 1, SAMPLES, links * CHANNELS_A_LINK, 80e6, 1)
+        shots = make_shots("prbs", 1, SAMPLES, links * ULTRASOUND.channels_a_link, 80e6, 1)
         self.stream = TickStream(shots)
         self.transmitter = AdcTransmitter(self.config, self.stream)
         self.trigger_beat: int | None = None
@@ -175,8 +175,8 @@ async def measure(dut: Any) -> None:
     await front_end.configure_ring(RingSettings(_BLOCK_BYTES, 1, 1000), capabilities)
     while not await front_end.link_up():
         await Timer(500, "ns")
-    await front_end.configure_acquisition(AcquisitionSettings(1, SAMPLES, config.channels, 200, 1, 8000))
-    await front_end.accept_triggers(True)
+    await front_end.configure_acquisition(AcquisitionSettings(ULTRASOUND, SAMPLES, config.channels, 200 * FRACTION, 1))
+    await front_end.accept_triggers(Source.TRIGGER)
     pump = BlockPump(RemoteSlots(1 << 32, 1, 1 << 20, 16), sq_depth=64, batch=8)
 
     async def no_credit(queue_pair: int, total: int) -> int:

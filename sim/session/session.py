@@ -22,13 +22,11 @@ from cocotb.utils import get_sim_time
 
 from host.control.block_pump import BlockPump, RemoteSlots
 from host.control.engine import Engine, Identity, QueueMemory, QueuePair, QueueSettings
-from host.control.front_end import AcquisitionSettings, FrontEnd, LinkSettings, RingSettings
+from host.control.front_end import AcquisitionSettings, FrontEnd, LinkSettings, RingSettings, Source
+from host.control.modes import FRACTION, Mode
 from host.control.registers import register_map
 from host.control.stream import Stream
 from host.exchange import VERSION, Connect, Hello, SenderQueuePair, Summary
-from host.frame_layout import MODE_ULTRASOUND
-from sim.adc import AdcTransmitter, LinkConfig
-from sim.adc.sources import TickStream, make_shots
 from sim.bench.bench import Bench
 from sim.bench.recording import Recording
 from sim.link import link as cable_model
@@ -51,7 +49,6 @@ from sim.session.stopwatch import Stopwatch
 from sim.session.watchdog import Watchdog
 
 FIRST_DATA_QUEUE_PAIR = 2
-OCTETS_A_FRAME = 16
 LINK_UP_LIMIT_US = 200
 LINK_POLL_NS = 500
 WINDOW_MARGIN_SAMPLES = 2
@@ -75,38 +72,7 @@ class Session:
         self.front_end = FrontEnd(self.platform)
         self.engine = Engine(self.platform)
         self.receiver = self._receiver()
-        self.link_config = LinkConfig(
-            links=scenario.links,
-            octets_per_frame=OCTETS_A_FRAME,
-            frames_per_multiframe=scenario.jesd204b.k,
-            scrambling=scenario.jesd204b.scrambling,
-            subclass=scenario.jesd204b.subclass,
-        )
-        acquisition = scenario.acquisition
-        shots = make_shots(
-            acquisition.source,
-            acquisition.shots,
-            acquisition.samples,
-            acquisition.channels,
-            acquisition.sample_rate_hz,
-            scenario.seed,
-        )
-        samples = TickStream(shots, seed=scenario.seed)
-        self.transmitter = AdcTransmitter(
-            self.link_config,
-            samples,
-            seed=scenario.seed,
-            lane_skew_octets=scenario.jesd204b.lane_skew_octets,
-        )
-        self.shots = ShotPlayer(
-            self.bench,
-            self.transmitter,
-            samples,
-            self.link_config.beats_per_frame,
-            self.link_config.beats_per_multiframe,
-            scenario.jesd204b.faults,
-            self.stopwatch,
-        )
+        self.shots = ShotPlayer(self.bench, scenario, self.stopwatch)
         self.capture = Capture(plan.directory / "link.pcapng")
         self.packets = PacketLog(plan.packets_path)
         self.lockstep: Lockstep | None = None
@@ -137,19 +103,13 @@ class Session:
     async def run(self) -> None:
         """Bring up, stream, drain, and leave the result."""
         scenario = self.scenario
+        mode = scenario.acquisition.mode_of(0)
         await self.bench.reset()
+        self.bench.clocks.set_link_frequency(mode.link_clock_hz)
         self.bench.mac.set_rate(scenario.link.rate_gbps)
         self._start(self.shots.play())
         capabilities = await self.front_end.identify()
-        await self.front_end.configure_link(
-            LinkSettings(
-                links=scenario.links,
-                frames_per_multiframe=scenario.jesd204b.k,
-                octets_per_frame=OCTETS_A_FRAME,
-                scrambling=scenario.jesd204b.scrambling,
-                subclass=scenario.jesd204b.subclass,
-            )
-        )
+        await self.front_end.configure_link(self._link_settings(mode))
         await self._connect()
         await self.front_end.configure_ring(
             RingSettings(
@@ -159,23 +119,40 @@ class Session:
             ),
             capabilities,
         )
-        schedule = await self._align()
-        await self.front_end.configure_acquisition(
-            AcquisitionSettings(
-                mode=MODE_ULTRASOUND,
-                samples=scenario.acquisition.samples,
-                channels=scenario.acquisition.channels,
-                window_delay=schedule.window_delay,
-                configuration=1,
-                sample_rate=scenario.acquisition.sample_rate_hz // 10_000,
-            )
-        )
-        await self.front_end.accept_triggers(True)
+        await self._link_comes_up()
+        schedule = self._schedule()
+        await self.front_end.configure_acquisition(self._acquisition_settings(mode, schedule))
+        await self.front_end.accept_triggers(self._source(mode))
         await self._acquire(schedule)
         if self.recording is not None:
             self.recording.close()
         summary = self.receiver.finish()
         await self._store(summary)
+
+    def _link_settings(self, mode: Mode) -> LinkSettings:
+        jesd204b = self.scenario.jesd204b
+        return LinkSettings(
+            links=self.scenario.links,
+            frames_per_multiframe=jesd204b.k,
+            octets_per_frame=mode.octets_per_frame,
+            scrambling=jesd204b.scrambling,
+            subclass=jesd204b.subclass,
+        )
+
+    def _acquisition_settings(self, mode: Mode, schedule: Schedule) -> AcquisitionSettings:
+        acquisition = self.scenario.acquisition
+        return AcquisitionSettings(
+            mode=mode,
+            samples=acquisition.samples,
+            channels=acquisition.shape_of(mode).channels,
+            window_delay=schedule.window_delay,
+            configuration=mode.identifier,
+            laser_period_ns=1e9 / acquisition.prf_hz if mode.one_way else 0.0,
+        )
+
+    @staticmethod
+    def _source(mode: Mode) -> Source:
+        return Source.LASER if mode.one_way else Source.TRIGGER
 
     def _start(self, coroutine: Coroutine[Any, Any, None]) -> cocotb.task.Task[None]:
         task = cocotb.start_soon(self._watched(coroutine))
@@ -274,22 +251,25 @@ class Session:
         with self.stopwatch.waiting_for_peer():
             return self.receiver.credit(queue_pair - FIRST_DATA_QUEUE_PAIR, total)
 
-    async def _align(self) -> Schedule:
-        """Wait for the link, and find how far the receiver's ticks lag the converters'."""
+    async def _link_comes_up(self) -> None:
         limit = int(get_sim_time("ns")) + LINK_UP_LIMIT_US * 1000
         while not await self.front_end.link_up():
             if int(get_sim_time("ns")) > limit:
                 raise SessionFailed(await self._explain_link())
             await Timer(LINK_POLL_NS, "ns")
+
+    def _schedule(self) -> Schedule:
+        """Find how far the receiver's ticks lag the converters', and where the window begins."""
+        epoch = self.shots.epoch
+        mode = epoch.mode
         release = self.bench.release_beat()
-        lag_beats = release - self.transmitter.bring_ups[-1].first_beat
-        period = self.bench.link_clock_hz / self.scenario.acquisition.prf_hz
-        return Schedule(
-            release_beat=release,
-            window_delay=-(-lag_beats // self.link_config.beats_per_frame) + WINDOW_MARGIN_SAMPLES,
-            period_beats=period,
-            shots=self.scenario.acquisition.shots,
-        )
+        lag_beats = release - epoch.first_beat - epoch.transmitter.bring_ups[-1].first_beat
+        lag = lag_beats * FRACTION // mode.clocks_a_sample
+        if mode.one_way:
+            delay = lag + mode.parts(self.scenario.acquisition.laser_delay_ns)
+        else:
+            delay = (-(-lag // FRACTION) + WINDOW_MARGIN_SAMPLES) * FRACTION
+        return Schedule(release, delay, lag)
 
     async def _explain_link(self) -> str:
         up = await self.front_end.read("JESD204B", "LINK_UP")
@@ -332,12 +312,14 @@ class Session:
 
     async def _last_window_closed(self) -> None:
         """Return when the front end has taken all triggers and no window is open."""
-        wanted = self.scenario.acquisition.shots
-        window_ns = self.scenario.acquisition.samples / self.scenario.acquisition.sample_rate_hz * 1e9
+        acquisition = self.scenario.acquisition
+        wanted = len(acquisition.pulses)
+        window_ns = acquisition.samples * max(mode.sample_ns for mode in acquisition.modes)
         period_ns = 1e9 / self.scenario.acquisition.prf_hz
         while not self.shots.all_triggered:
             await Timer(max(1, round(period_ns / 4)), "ns")
         await Timer(round(window_ns) + TAIL_NS + round(self._chunk_ns() * 3), "ns")
+        await self.front_end.stop_triggers()
         triggers = await self.front_end.read("ACQUISITION", "TRIGGERS")
         if triggers != wanted:
             raise SessionFailed(f"{wanted} triggers were given and the front end counts {triggers}")

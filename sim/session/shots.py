@@ -2,70 +2,84 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from cocotb.triggers import Event
+from cocotb.utils import get_sim_time
 from numpy.typing import NDArray
 
-from sim.adc import AdcTransmitter, BitError, Fault, LaneDrop
-from sim.adc.sources import TickStream
+from sim.adc import BitError, Fault, LaneDrop
 from sim.bench.bench import Bench
-from sim.bench.lane_player import SIDE_SYSREF, SIDE_TRIGGER, ChunkRequest
-from sim.scenario.model import LaneFault
-from sim.session.shot import Shot
+from sim.bench.lane_player import (
+    PULSE_STEPS,
+    SIDE_DELAY_SHIFT,
+    SIDE_LASER,
+    SIDE_SYSREF,
+    SIDE_TRIGGER,
+    ChunkRequest,
+)
+from sim.scenario.model import Scenario
+from sim.session.converters import Converters, Epoch
+from sim.session.shot import STEPS_A_BEAT, Shot
 from sim.session.stopwatch import Stopwatch
 
 LEAD_BEATS = 8
-"""Beats between the start of the first chunk after arming and the first trigger."""
+"""Beats between the start of the first chunk after arming and the first trigger, jitter apart."""
 SYSREF_MULTIFRAMES = 4
 """Multiframes between two pulses of the periodic SYSREF."""
+_FS_A_NS = 10**6
+_JITTER_STREAM = 5
+"""Keeps the random numbers of the jitter apart from those of the sources."""
+
+assert STEPS_A_BEAT == PULSE_STEPS
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """Where shots go: ``release_beat`` is the player's beat at which the receiver delivered tick 0."""
+    """What the front end was told: ``release_beat`` is the player's beat at which the receiver delivered tick 0.
+
+    ``window_delay`` and ``lag``, the part of it that is the link's latency, in 1/256 sample.
+    """
 
     release_beat: int
     window_delay: int
-    period_beats: float
-    shots: int
+    lag: int
 
 
 class ShotPlayer:
-    """Keeps the lane player fed, and places each shot's trigger and echoes."""
+    """Keeps the lane player fed, and places each shot's pulse and echoes."""
 
-    def __init__(
-        self,
-        bench: Bench,
-        transmitter: AdcTransmitter,
-        stream: TickStream,
-        beats_a_tick: int,
-        beats_a_multiframe: int,
-        faults: Sequence[LaneFault],
-        stopwatch: Stopwatch,
-    ) -> None:
+    def __init__(self, bench: Bench, scenario: Scenario, stopwatch: Stopwatch) -> None:
+        acquisition = scenario.acquisition
         self._bench = bench
-        self._transmitter = transmitter
-        self._stream = stream
-        self._beats_a_tick = beats_a_tick
-        self._sysref_beats = beats_a_multiframe * SYSREF_MULTIFRAMES
-        self._faults = faults
+        self._scenario = scenario
         self._stopwatch = stopwatch
+        self._converters = Converters(scenario)
+        self.epoch: Epoch = self._converters.epoch(acquisition.mode_of(0), 0)
         self._schedule: Schedule | None = None
-        self._first_trigger: int | None = None
-        self._next_shot = 0
+        self._origin_fs: int | None = None
+        self._pulses = acquisition.pulses
+        jitter = np.random.default_rng((scenario.seed, _JITTER_STREAM)).uniform(-1.0, 1.0, acquisition.shots)
+        self._jitter_ns = jitter * acquisition.jitter_ns
+        self._begun = Event()
         self.shots: list[Shot] = []
-        self.beats_played = 0
+        """Those whose pulse is in a chunk handed to the player; the position is the sequence number."""
 
     def arm(self, schedule: Schedule) -> None:
-        """Begin with the shots in the next chunk that is made."""
+        """Place echoes from the next chunk on; the first time, begin with the shots."""
         self._schedule = schedule
 
     @property
     def all_triggered(self) -> bool:
-        """Every shot's trigger is in a chunk that has been handed to the player."""
-        return self._schedule is not None and len(self.shots) == self._schedule.shots
+        """Every pulse is in a chunk that has been handed to the player."""
+        return len(self.shots) == len(self._pulses)
+
+    async def chunks_begun(self, count: int) -> None:
+        """Wait until ``count`` further chunks have begun to play."""
+        for _ in range(count):
+            self._begun.clear()
+            await self._begun.wait()
 
     async def play(self) -> None:
         """Feed the player for as long as the run lasts."""
@@ -75,40 +89,59 @@ class ShotPlayer:
             with self._stopwatch.in_python():
                 self._supply(request, size)
             request = await self._bench.lanes.request()
-            self.beats_played = request.first_beat - size
+            self._begun.set()
 
     def _supply(self, request: ChunkRequest, size: int) -> None:
         side = np.zeros(size, np.uint8)
-        side[-request.first_beat % self._sysref_beats :: self._sysref_beats] = SIDE_SYSREF
+        period = self.epoch.config.beats_per_multiframe * SYSREF_MULTIFRAMES
+        side[(self.epoch.first_beat - request.first_beat) % period :: period] = SIDE_SYSREF
         self._place_shots(request.first_beat, side)
-        beats = self._transmitter.beats(size, request.sync_n)
+        beats = self.epoch.transmitter.beats(size, request.sync_n)
         self._bench.lanes.supply(beats.data, beats.flags, side)
 
     def _place_shots(self, first_beat: int, side: NDArray[np.uint8]) -> None:
+        """Put the pulses that come during a chunk into it. It begins when the chunk that has just begun is over."""
         schedule = self._schedule
         if schedule is None:
             return
-        if self._first_trigger is None:
-            self._first_trigger = first_beat + LEAD_BEATS
-        while self._next_shot < schedule.shots:
-            beat = self._first_trigger + round(self._next_shot * schedule.period_beats)
-            if beat >= first_beat + len(side):
+        beat_fs = round(_FS_A_NS * 1e9 / self._bench.link_clock_hz)
+        start_fs = int(get_sim_time("step")) + len(side) * beat_fs
+        if self._origin_fs is None:
+            self._origin_fs = (
+                start_fs + LEAD_BEATS * beat_fs + self._offset_fs(0.0, self._scenario.acquisition.jitter_ns)
+            )
+        while len(self.shots) < len(self._pulses):
+            index = self._pulses[len(self.shots)]
+            time_fs = self._origin_fs + self._offset_fs(
+                index / self._scenario.acquisition.prf_hz, self._jitter_ns[index]
+            )
+            in_chunk, step = divmod(max(0, round((time_fs - start_fs) * STEPS_A_BEAT / beat_fs)), STEPS_A_BEAT)
+            if in_chunk >= len(side):
                 return
-            side[beat - first_beat] |= SIDE_TRIGGER
-            tick, beat_in_tick = divmod(beat - schedule.release_beat, self._beats_a_tick)
-            shot = Shot(self._next_shot, beat, tick, beat_in_tick, tick + schedule.window_delay)
-            self._stream.schedule(shot.index, shot.first_tick)
-            self._place_faults(shot)
-            self.shots.append(shot)
-            self._next_shot += 1
+            source = SIDE_LASER if self.epoch.mode.one_way else SIDE_TRIGGER
+            side[in_chunk] |= source | step << SIDE_DELAY_SHIFT
+            self.shots.append(self._shot(index, first_beat + in_chunk, step, schedule))
+
+    @staticmethod
+    def _offset_fs(seconds: float, nanoseconds: float) -> int:
+        return round((seconds * 1e9 + float(nanoseconds)) * _FS_A_NS)
+
+    def _shot(self, index: int, beat: int, step: int, schedule: Schedule) -> Shot:
+        """The shot of a pulse, its echoes scheduled."""
+        mode = self.epoch.mode
+        tick, beat_in_tick = divmod(beat - schedule.release_beat, mode.clocks_a_sample)
+        shot = Shot(index, mode.identifier, beat, step, tick, beat_in_tick, schedule.window_delay, schedule.lag)
+        self.epoch.stream.schedule(index, shot.first_tick)
+        self._place_faults(shot)
+        return shot
 
     def _place_faults(self, shot: Shot) -> None:
         """Put the lane faults of a shot into the beats of its samples."""
-        for fault in self._faults:
+        for fault in self._scenario.jesd204b.faults:
             if fault.shot != shot.index:
                 continue
             tick = shot.first_tick + fault.sample
             placed: Fault = BitError(fault.lane, tick)
             if fault.kind == "lane_drop":
                 placed = LaneDrop(fault.lane, fault.beats, tick=tick)
-            self._transmitter.inject(placed)
+            self.epoch.transmitter.inject(placed)

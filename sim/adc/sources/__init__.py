@@ -26,15 +26,25 @@ def make_shots(
     seed: int,
     *,
     mode: int = MODE_ULTRASOUND,
+    first_sample_s: float = 0.0,
 ) -> ShotSource:
     """Return the source that a scenario's ``acquisition.source`` names: one of :data:`KINDS`, or a file.
 
-    ``mode`` (as in the frame header) chooses between the plane-wave and the photoacoustic phantom; the other sources do
-    not depend on it. Raises :class:`SourceError` if there is no such source or it cannot give this shape.
+    ``mode`` (as in the frame header) chooses between the plane-wave and the photoacoustic phantom, which is seen from
+    ``first_sample_s`` after its pulse on; the other sources do not depend on them. Raises
+    :class:`SourceError` if there is no such source or it cannot give this shape.
     """
     if kind == "phantom":
         path = {MODE_ULTRASOUND: SoundPath.PLANE_WAVE, MODE_PHOTOACOUSTIC: SoundPath.ONE_WAY}[mode]
-        return Phantom(shots, samples, channels, sample_rate_hz=sample_rate_hz, seed=seed, path=path)
+        return Phantom(
+            shots,
+            samples,
+            channels,
+            sample_rate_hz=sample_rate_hz,
+            seed=seed,
+            path=path,
+            first_sample_s=first_sample_s,
+        )
     if kind == "ramp":
         return Ramp(shots, samples, channels)
     if kind == "unique":

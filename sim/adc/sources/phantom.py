@@ -79,7 +79,7 @@ def vessels(width_m: float, depth_m: float, seed: int) -> Scatterers:
 
 
 def _impulses(
-    scatterers: Scatterers, probe: Probe, path: Path, samples: int, sample_rate_hz: float
+    scatterers: Scatterers, probe: Probe, path: Path, samples: int, sample_rate_hz: float, first_sample_s: float
 ) -> NDArray[np.float64]:
     """Return ``[samples, channels]`` with an impulse, spread over two samples, for each scatterer in each channel."""
     channels = probe.elements
@@ -96,9 +96,10 @@ def _impulses(
         # An element is a strip 0.9 pitch wide in a soft baffle; the wave is a cylinder's, levelled by gain over time.
         strength = amplitude * np.sinc(sharpness * sideways / distance) * (z / distance) * np.sqrt(z / distance)
         position = (distance + z if path is Path.PLANE_WAVE else distance) * per_metre
-        index = position.astype(np.int32)
+        position -= np.float32(first_sample_s * sample_rate_hz)
+        index = np.floor(position).astype(np.int32)
         fraction = position - index
-        seen = index < samples
+        seen = (index >= 0) & (index < samples)
         where = (index * channels + channel)[seen]
         strength, fraction = strength[seen], fraction[seen]
         total += np.bincount(where, strength * (1 - fraction), total.size)
@@ -126,18 +127,27 @@ def _pulse(probe: Probe, path: Path, sample_rate_hz: float) -> NDArray[np.float6
 class Phantom(ShotSource):
     """The echoes, scaled to :data:`PEAK`, plus each shot's own noise.
 
-    A function of shape, rate, path and seed alone.
+    A function of shape, rate, path, time of the first sample after the pulse, and seed alone.
     """
 
     def __init__(
-        self, shots: int, samples: int, channels: int, *, sample_rate_hz: float, seed: int, path: Path = Path.PLANE_WAVE
+        self,
+        shots: int,
+        samples: int,
+        channels: int,
+        *,
+        sample_rate_hz: float,
+        seed: int,
+        path: Path = Path.PLANE_WAVE,
+        first_sample_s: float = 0.0,
     ) -> None:
         super().__init__(shots, samples, channels)
         self._seed = seed
         probe = default_probe(channels)
         depth = probe.sound_speed_m_s * samples / sample_rate_hz / (2 if path is Path.PLANE_WAVE else 1)
         make = tissue if path is Path.PLANE_WAVE else vessels
-        impulses = _impulses(make(channels * probe.pitch_m, depth, seed), probe, path, samples, sample_rate_hz)
+        scatterers = make(channels * probe.pitch_m, depth, seed)
+        impulses = _impulses(scatterers, probe, path, samples, sample_rate_hz, first_sample_s)
         pulse = _pulse(probe, path, sample_rate_hz)
         length = fft.next_fast_len(samples + pulse.size - 1, real=True)
         spectrum = fft.rfft(impulses.astype(np.float32), length, axis=0)

@@ -17,6 +17,7 @@ from host.frame_layout import (
     LAYOUT_VERSION,
     SAMPLE_FORMAT_INT16,
     TRAILER_MAGIC,
+    DropCause,
     FrameShape,
     header_of,
     trailer_of,
@@ -49,7 +50,6 @@ class Frame:
         assert header["header_bytes"] == HEADER_BYTES
         assert header["sample_format"] == SAMPLE_FORMAT_INT16
         assert header["payload_bytes"] == shape.payload_bytes
-        assert header["flags"] == 0
         assert header["crc"] == crc32c.crc32c(self.raw[: HEADER_BYTES - 4])
         assert header["ring_high_water"] == min(-(-self.high_water // HIGH_WATER_UNIT), 0xFFFF)
         assert int(header["sequence"]) & 0xFFFFFFFF == self.requested[1]
@@ -67,6 +67,10 @@ class Frame:
         return int(self.header["sequence"])
 
     @property
+    def causes(self):
+        return int(self.header["flags"])
+
+    @property
     def link_errors(self):
         return int(self.trailer["link_errors"])
 
@@ -74,7 +78,8 @@ class Frame:
 class RingModel:
     """The ring's side of acquisition: answers requests, collects frames, checks the protocol every cycle.
 
-    ``deny`` holds the low sequence bits of frames to refuse, ``latency`` the largest number of cycles to an answer.
+    ``deny`` holds the low sequence bits of frames to refuse, ``deny_cause`` why, ``latency`` the largest number of
+    cycles to an answer.
     """
 
     def __init__(self, dut, seed=1, latency=6):
@@ -82,6 +87,7 @@ class RingModel:
         self.rng = random.Random(seed)
         self.latency = latency
         self.deny = set()
+        self.deny_cause = DropCause.RING_FULL
         self.denied = 0
         self.frames = []
         self.longest_gap = 0  # cycles without a word inside a frame
@@ -111,12 +117,14 @@ class RingModel:
             if asked[1] in self.deny:
                 self.denied += 1
                 dut.frame_deny.value = 1
+                dut.frame_deny_cause.value = self.deny_cause
             else:
                 dut.frame_grant.value = 1
                 self._open = asked
             await RisingEdge(dut.clk)
             dut.frame_grant.value = 0
             dut.frame_deny.value = 0
+            dut.frame_deny_cause.value = 0b1111  # means nothing without deny
             await RisingEdge(dut.clk)
             assert dut.frame_request.value == 0
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
+from itertools import pairwise
 
 import cocotb
 import pytest
 from cocotb.clock import Clock
-from cocotb.triggers import ClockCycles, FallingEdge, RisingEdge
+from cocotb.simtime import get_sim_time
+from cocotb.triggers import ClockCycles, FallingEdge, RisingEdge, Timer
 
 from host.control.registers import register_map
-from host.frame_layout import LinkError
+from host.frame_layout import DropCause, LinkError
 from tests.hdl.acquisition.frames import RingModel
 from tests.hdl.lib.reg_bus import RegBusError, RegBusMaster
 from tests.hdl.module_bench import SIMULATORS, run_module
@@ -21,7 +23,11 @@ CORE_PS = 3104  # 322.27 MHz
 SLOW_CORE_PS = 9000
 LANES = 32
 CTRL_ENABLE = 1
-CTRL_LASER = 2
+CTRL_LASER = 1 << 1
+CTRL_GENERATOR = 2 << 1
+CTRL_HOLD = 1 << 3
+CTRL_GENERATE = 1 << 4
+SAMPLE = 256  # units of WINDOW_DELAY and of times in the header
 
 
 @dataclass
@@ -108,8 +114,10 @@ class TB:
         await self.bus.write(self._registers[name].offset, value)
 
     async def configure(self, samples, channels=256, delay=0, control=CTRL_ENABLE, **registers):
-        self.samples, self.channels, self.delay = samples, channels, delay
-        for name, value in {"SAMPLES": samples, "CHANNELS": channels, "WINDOW_DELAY": delay, **registers}.items():
+        """``delay`` in samples, also parts of one."""
+        self.samples, self.channels, self.delay = samples, channels, round(delay * SAMPLE)
+        settings = {"SAMPLES": samples, "CHANNELS": channels, "WINDOW_DELAY": self.delay, **registers}
+        for name, value in settings.items():
             await self.put(name, value)
         await self.put("CTRL", control)
 
@@ -151,14 +159,27 @@ class TB:
         ticks = range(tick, tick + (self.samples if samples is None else samples))
         return b"".join(word_of(epoch, t, w).to_bytes(128, "little") for t in ticks for w in words)
 
-    def check(self, frame, beat, dropped=0):
+    def time_of(self, beat, exact=False):
+        """Time of a trigger in ``beat`` as in the header: the middle of the link clock, or (exact) its begin."""
+        clock = SAMPLE // self.link.clocks
+        return beat.tick * SAMPLE + beat.phase * clock + (0 if exact else clock // 2)
+
+    def first_tick(self, beat, exact=False):
+        """The sample nearest to the trigger in ``beat`` and the delay."""
+        return (self.time_of(beat, exact) + self.delay + SAMPLE // 2) // SAMPLE
+
+    def check(self, frame, beat, dropped=0, causes=None, exact=False):
         """``frame`` was triggered in ``beat`` and nothing is wrong with it."""
-        first = beat.tick + self.delay
+        trigger, first = self.time_of(beat, exact), self.first_tick(beat, exact)
         header = frame.header
-        assert int(header["trigger"]) == beat.tick << 8 | beat.phase * 256 // self.link.clocks
+        assert int(header["trigger"]) == trigger
         assert header["samples"] == self.samples
         assert header["channels"] == self.channels
         assert header["dropped_before"] == dropped
+        if causes is None:
+            assert bool(frame.causes & ~DropCause.LASER_MISSING) == bool(dropped)
+        else:
+            assert frame.causes == causes
         assert frame.payload == self.expected(beat.epoch, first)
         assert frame.link_errors == 0
         assert frame.trailer["error_lanes"] == 0
@@ -171,15 +192,30 @@ class TB:
 
 
 @cocotb.test()
-@cocotb.parametrize(("shape", [(4, 4, 256), (4, 4, 128), (4, 4, 64), (2, 2, 128), (4, 2, 128), (2, 2, 64), (4, 1, 64)]))
+@cocotb.parametrize(
+    (
+        "shape",
+        [
+            (4, 4, 256),
+            (4, 4, 128),
+            (4, 4, 64),
+            (2, 2, 128),
+            (4, 2, 128),
+            (2, 2, 64),
+            (4, 1, 64),
+            (1, 1, 64),
+            (8, 4, 256),
+        ],
+    )
+)
 async def test_windows(dut, shape):
-    """Every phase of the trigger in its sample, with several delays."""
+    """Every phase of the trigger in its sample, with several delays: the window begins with the nearest sample."""
     clocks, words, channels = shape
     tb = TB(dut, clocks=clocks, words=words)
     await tb.start(5, channels=channels)
     count = 0
     for phase in range(clocks):
-        for delay in (0, 1, 6):
+        for delay in (0, 1, 6, 0.25, 7.5, 20.875, 3 + 127 / 256):
             await tb.configure(tb.rng.randint(1, 6), channels=channels, delay=delay)
             await tb.phase(phase)
             beat = await tb.trigger()
@@ -249,6 +285,134 @@ async def test_inputs(dut):
 
 
 @cocotb.test()
+@cocotb.parametrize(("clocks", [2, 4]))
+async def test_triggers_at_any_time(dut, clocks):
+    """The time in the header is right to half a link clock, and the window begins at the nearest sample."""
+    tb = TB(dut, clocks=clocks, words=2)
+    await tb.start(2, channels=128, delay=7.5)
+    errors = []
+    for number in range(33):
+        await tb.phase(tb.rng.randrange(clocks))
+        await RisingEdge(dut.link_clk)  # from here on the beat after the present one is on the stream
+        after = tb.rng.randrange(20, LINK_PS - 20)
+        await Timer(after, "ps")
+        dut.laser.value = dut.trigger.value = 1
+        beat = tb.link.beat
+        await ClockCycles(dut.link_clk, 3)
+        dut.laser.value = dut.trigger.value = 0
+        await tb.ring.wait(number + 1)
+        tb.check(tb.ring.frames[-1], beat)
+        true = beat.tick * SAMPLE + (beat.phase + after / LINK_PS) * SAMPLE / clocks
+        errors.append((int(tb.ring.frames[-1].header["trigger"]) - true) / SAMPLE * clocks)
+    assert -0.5 <= min(errors) < -0.3
+    assert 0.3 < max(errors) <= 0.5
+
+
+@cocotb.test()
+async def test_missing_laser_pulses(dut):
+    """Jitter is none, a gap is one for each pulse that should have been, and the next header says so, once."""
+    tb = TB(dut)
+    period = 160
+    await tb.start(2, control=CTRL_ENABLE | CTRL_LASER, LASER_PERIOD=period)
+    steps = ((0, 0), (0, 70), (0, -70), (1, 0), (0, 0), (3, 60), (0, -60))
+    for number, (skipped, jitter) in enumerate(steps):
+        await ClockCycles(dut.link_clk, (skipped + 1) * period + jitter - 40)
+        await FallingEdge(dut.link_clk)
+        missing = await tb.get("LASER_MISSING")
+        await tb.phase(0)
+        beat = await tb.trigger(dut.laser)
+        await tb.ring.wait(number + 1, limit=400)
+        tb.check(tb.ring.frames[-1], beat, causes=DropCause.LASER_MISSING if skipped else 0)
+        assert missing == {3: 1, 4: 1, 5: 4, 6: 4}.get(number, 0)
+    # Not while held, nor of another source, nor without a period.
+    for control, value in ((CTRL_ENABLE | CTRL_LASER | CTRL_HOLD, period), (CTRL_ENABLE, period), (CTRL_LASER, period)):
+        await tb.configure(2, control=control, LASER_PERIOD=value)
+        await ClockCycles(dut.link_clk, 4 * period)
+        assert await tb.get("LASER_MISSING") == 4
+    await tb.configure(2, control=CTRL_ENABLE | CTRL_LASER, LASER_PERIOD=0)
+    await ClockCycles(dut.link_clk, 4 * period)
+    assert await tb.get("LASER_MISSING") == 4
+    # The first pulse is due within a period of the start.
+    await tb.put("LASER_PERIOD", period)
+    await ClockCycles(dut.link_clk, period * 3 // 2 - 20)
+    assert await tb.get("LASER_MISSING") == 4
+    await ClockCycles(dut.link_clk, 40)
+    assert await tb.get("LASER_MISSING") == 5
+
+
+@cocotb.test()
+async def test_generator(dut):
+    """A shot each period, the first one period after the start; its time is exact; it runs whatever opens windows."""
+    tb = TB(dut)
+    await tb.start(3, PRF_PERIOD=90)
+    fired = []
+
+    async def watch():
+        while True:
+            await FallingEdge(dut.link_clk)
+            if dut.fire.value == 1:
+                fired.append((get_sim_time("ps"), tb.link.beat))
+
+    cocotb.start_soon(watch())
+    await ClockCycles(dut.link_clk, 200)
+    assert not fired
+    await tb.put("CTRL", CTRL_ENABLE | CTRL_GENERATOR | CTRL_GENERATE)
+    started = get_sim_time("ps")
+    await ClockCycles(dut.link_clk, 90 * 4 + 70)
+    assert len(fired) == 4 == await tb.get("SHOTS_FIRED")
+    assert {later[0] - sooner[0] for sooner, later in pairwise(fired)} == {90 * LINK_PS}
+    assert 85 * LINK_PS <= fired[0][0] - started <= 91 * LINK_PS
+    assert len(tb.ring.frames) == 4
+    for frame, (_, beat) in zip(tb.ring.frames, fired, strict=True):
+        tb.check(frame, beat, exact=True)
+    await tb.put("CTRL", CTRL_ENABLE | CTRL_GENERATE)
+    await ClockCycles(dut.link_clk, 180)
+    assert len(fired) in (5, 6)
+    assert await tb.get("TRIGGERS") == 4
+    await tb.put("CTRL", CTRL_ENABLE | CTRL_GENERATOR)
+    await ClockCycles(dut.link_clk, 180)
+    await tb.put("PRF_PERIOD", 0)
+    await tb.put("CTRL", CTRL_ENABLE | CTRL_GENERATOR | CTRL_GENERATE)
+    await ClockCycles(dut.link_clk, 180)
+    assert len(fired) in (5, 6)
+
+
+@cocotb.test()
+async def test_held_for_a_change_of_mode(dut):
+    """An open window ends as it began; triggers are counted; the first frame of the new mode tells of them."""
+    tb = TB(dut)
+    await tb.start(20, MODE=1)
+    assert await tb.get("STATUS") == 2
+    await FallingEdge(dut.link_clk)
+    first = await tb.trigger()
+    await tb.put("CTRL", CTRL_ENABLE | CTRL_HOLD)
+    assert await tb.get("STATUS") == 3
+    for _ in range(2):
+        await FallingEdge(dut.link_clk)
+        await tb.trigger()
+    await tb.ring.wait(1)
+    tb.check(tb.ring.frames[0], first)
+    assert await tb.get("STATUS") == 2
+    tb.link.up = False
+    await tb.settle()
+    assert await tb.get("STATUS") == 0
+    await FallingEdge(dut.link_clk)
+    await tb.trigger()  # held, not down: only one cause a trigger
+    tb.link.clocks, tb.link.words, tb.link.up = 2, 2, True
+    await tb.configure(10, channels=128, control=CTRL_ENABLE | CTRL_HOLD, MODE=2)
+    await tb.settle(30)
+    await tb.put("CTRL", CTRL_ENABLE)
+    await FallingEdge(dut.link_clk)
+    second = await tb.trigger()
+    await tb.ring.wait(2)
+    tb.check(tb.ring.frames[1], second, dropped=3, causes=DropCause.HELD)
+    assert [int(frame.header["mode"]) for frame in tb.ring.frames] == [1, 2]
+    assert [int(frame.header["shot"]) for frame in tb.ring.frames] == [0, 4]
+    assert await tb.get("DROPPED_HELD") == 3
+    assert await tb.counters() == (5, 2, 0, 0, 0)
+
+
+@cocotb.test()
 async def test_time(dut):
     tb = TB(dut)
     await tb.start(2)
@@ -303,9 +467,10 @@ async def test_drops_are_counted_by_cause(dut):
     assert await tb.counters() == (12, 7, 3, 2, 0)
     assert tb.ring.denied == 3
     dropped = {0: 0, 1: 0, 5: 3, 11: 5}
+    causes = {5: DropCause.TRIGGER_TOO_EARLY, 11: DropCause.RING_FULL | DropCause.LINK_DOWN}
     assert [frame.sequence for frame in tb.ring.frames] == list(dropped)
     for frame in tb.ring.frames:
-        tb.check(frame, beats[frame.sequence], dropped[frame.sequence])
+        tb.check(frame, beats[frame.sequence], dropped[frame.sequence], causes.get(frame.sequence, 0))
 
 
 @cocotb.test()
@@ -324,11 +489,12 @@ async def test_link_errors_of_the_window(dut):
         await tb.phase(number % 4)
         beat = tb.link.beat
         kinds, lanes = tb.rng.getrandbits(11) | 1, tb.rng.getrandbits(LANES) | 1
-        tb.link.errors = {(beat.tick + 20 + sample, word): (kinds, lanes)}
+        first = tb.first_tick(beat)
+        tb.link.errors = {(first + sample, word): (kinds, lanes)}
         assert (await tb.trigger()) == beat
         await tb.ring.wait(number + 1)
         frame = tb.ring.frames[-1]
-        assert frame.payload == tb.expected(beat.epoch, beat.tick + 20)
+        assert frame.payload == tb.expected(beat.epoch, first)
         assert frame.link_errors == (kinds if counts else 0)
         assert frame.trailer["error_lanes"] == (lanes if counts else 0)
 
@@ -403,11 +569,11 @@ async def test_link_gap_is_seen(dut):
         frames = len(tb.ring.frames)
         beat = await tb.trigger()
         await tb.settle(80)
-        assert len(tb.ring.frames) - frames == int(wait > 8), f"trigger {wait} clocks after the gap"
-        if wait > 8:
+        assert len(tb.ring.frames) - frames == int(wait > 6), f"trigger {wait} clocks after the gap"
+        if wait > 6:
             tb.check(tb.ring.frames[-1], beat, dropped=number - last - 1)
             last = number
-    assert await tb.counters() == (10, 5, 0, 5, 0)
+    assert await tb.counters() == (10, 6, 0, 4, 0)
     for wait in range(8, 16):  # at every phase of a sample
         await tb.phase(0)
         await tb.trigger()
@@ -437,6 +603,7 @@ async def test_sustained_without_overflow(dut):
     for _ in range(5):
         await FallingEdge(dut.link_clk)
         beats.append(await tb.trigger())
+        await ClockCycles(dut.link_clk, 4)
         while dut.busy.value == 1:
             await FallingEdge(dut.link_clk)
     await tb.ring.wait(5)
@@ -454,7 +621,7 @@ async def test_crossing_overflow(dut):
         beat = await tb.trigger()
         await tb.ring.wait(2 * number + 1)
         frame = tb.ring.frames[-1]
-        good = tb.expected(beat.epoch, beat.tick)
+        good = tb.expected(beat.epoch, tb.first_tick(beat))
         kept = len(frame.payload.rstrip(b"\0")) // 128 * 128
         assert 64 * 128 <= kept < len(good)
         assert frame.payload[:kept] == good[:kept]
@@ -563,7 +730,9 @@ async def test_registers(dut):
         ("SAMPLE_RATE", (0, 65535), (65536,)),
         ("WINDOW_DELAY", (0, 0xFFFFFFFF), ()),
         ("SHOTS_PER_SEQUENCE", (0xFFFFFFFF,), ()),
-        ("CTRL", (0, 2, 3), ()),
+        ("CTRL", (0, 2, 3, 5, 8, 16, 29), (6, 7)),
+        ("LASER_PERIOD", (0, 1, 1 << 30), ((1 << 30) + 1, 0xFFFFFFFF)),
+        ("PRF_PERIOD", (0, 4, 0xFFFFFFFF), (1, 2, 3)),
     ):
         for value in good:
             await tb.put(name, value)

@@ -10,7 +10,7 @@ import pytest
 from cocotb.clock import Clock
 from cocotb.triggers import ClockCycles, RisingEdge
 
-from host.frame_layout import LinkError
+from host.frame_layout import DropCause, LinkError
 from tests.hdl.acquisition.frames import RingModel
 from tests.hdl.module_bench import SIMULATORS, run_module
 
@@ -34,6 +34,7 @@ class Window:
         self.time, self.trigger, self.end_time = (rng.getrandbits(64) for _ in range(3))
         self.sample_rate, self.mode = rng.getrandbits(16), rng.getrandbits(8)
         self.kinds, self.lanes = rng.getrandbits(16), rng.getrandbits(64)
+        self.causes = 0
         self.words = self.samples * self.words_a_sample
         if self.sent is None:
             self.sent = self.words
@@ -82,13 +83,14 @@ class TB:
         if end:
             self.ends.append(window)
 
-    def check(self, frame, window, dropped):
+    def check(self, frame, window, dropped, causes=0):
         header, trailer = frame.header, frame.trailer
         names = {"sequence": "number", "timestamp": "time"}
         for name in ("sequence", "shot", "configuration", "timestamp", "trigger", "samples", "sample_rate", "mode"):
             assert header[name] == getattr(window, names.get(name, name)), name
         assert header["channels"] == 64 * window.words_a_sample
         assert header["dropped_before"] == dropped
+        assert frame.causes == causes
         assert frame.payload == window.payload
         assert frame.link_errors == window.kinds
         assert trailer["error_lanes"] == window.lanes
@@ -110,6 +112,7 @@ class TB:
     def _drive_begin(self, window):
         dut = self.dut
         dut.begin_tag.value = window.tag
+        dut.begin_causes.value = window.causes
         dut.begin_sequence.value = window.number
         dut.begin_shot.value = window.shot
         dut.begin_configuration.value = window.configuration
@@ -182,9 +185,41 @@ async def test_dropped_frames_are_in_the_next_header(dut):
         tb.send(window)
     await tb.ring.wait(len(dropped))
     assert [frame.sequence for frame in tb.ring.frames] == list(dropped)
+    full = {7: DropCause.RING_FULL, 10: DropCause.RING_FULL}
     for frame in tb.ring.frames:
-        tb.check(frame, windows[frame.sequence], dropped[frame.sequence])
+        tb.check(frame, windows[frame.sequence], dropped[frame.sequence], full.get(frame.sequence, 0))
     assert tb.ring.denied == 3
+
+
+@cocotb.test()
+async def test_causes_of_drops_are_in_the_next_header(dut):
+    """Those of the link side and of refused frames, each in one header; one bit at a time, then several."""
+    tb = TB(dut)
+    await tb.start()
+    tb.ring.deny = {1, 4, 7, 10, 11, 13}
+    frames = 0
+    for step, cause in enumerate((1, 2, 4, 8)):
+        tb.ring.deny_cause = cause
+        denied = tb.window(3 * step + 1, 2, 1)
+        denied.causes = 1 << step
+        after = tb.window(3 * step + 2, 2, 1)
+        plain = tb.window(3 * step + 3, 2, 1)
+        for window in (denied, after, plain):
+            tb.send(window)
+        await tb.ring.wait(frames + 2, limit=2000) if step < 3 else await tb.ring.wait(frames + 1, limit=2000)
+        found = tb.ring.frames[frames:]
+        if step < 3:
+            assert [frame.causes for frame in found] == [16 << step | cause, 0]
+            assert [int(frame.header["dropped_before"]) for frame in found] == [1 if step else 2, 0]
+            frames += 2
+            continue
+        # 10 and 11 are refused: 12 tells of both.
+        tb.check(found[0], plain, dropped=2, causes=16 << 3 | 8)
+    own = tb.window(14, 2, 1)
+    own.causes = 0b0101
+    tb.send(own)
+    await tb.ring.wait(frames + 2, limit=2000)
+    tb.check(tb.ring.frames[-1], own, dropped=1, causes=0b0101 << 4)
 
 
 @cocotb.test()

@@ -14,6 +14,7 @@ from cocotb.clock import Clock
 from cocotb.triggers import ClockCycles, RisingEdge
 
 from host.control.registers import register_map
+from host.frame_layout import DropCause
 from tests.hdl.lib.reg_bus import RegBusError, RegBusMaster
 from tests.hdl.module_bench import SIMULATORS, run_module
 from tests.hdl.ring.model import GRANULE, Block, RingModel
@@ -24,6 +25,7 @@ ENTRIES = 256
 BLOCK = 8192
 SETTLE = 40
 FLUSH = 2  # CTRL.FLUSH_ON_FRAME_END
+HOST_STALLED = 4
 
 
 class TB:
@@ -81,6 +83,7 @@ class TB:
         else:
             raise AssertionError("neither granted nor denied")
         assert not (grant and deny)
+        self.cause = int(dut.frame_deny_cause.value) if deny else None
         dut.frame_request.value = 0
         self.sequence += 1
         return grant
@@ -230,15 +233,49 @@ async def test_admission_of_whole_frames_only(dut):
 
 
 @cocotb.test()
+async def test_refusals_while_the_host_is_stalled(dut):
+    """The same refusals count as the host's when software says so, and only they."""
+    tb = TB(dut, block_bytes=4096)
+    await tb.start(threshold=1000)
+    names = ("DROPPED_RING_FULL", "DROPPED_DESCRIPTORS_FULL", "DROPPED_HOST_STALLED")
+    await tb.put("CTRL", 1 | HOST_STALLED)
+    await tb.frame(RING_BYTES // 2)
+    assert tb.cause is None
+    for stalled in (True, False):
+        await tb.put("CTRL", 1 | HOST_STALLED * stalled)
+        assert not await tb.request(RING_BYTES)
+        assert tb.cause == (DropCause.HOST_STALLED if stalled else DropCause.RING_FULL)
+    assert [await tb.get(name) for name in names] == [1, 0, 1]
+    await tb.put("CTRL", HOST_STALLED)
+    assert not await tb.request(RING_BYTES)
+    assert tb.cause == DropCause.RING_DISABLED
+    await tb.put("CTRL", 1)
+    # The block table full: all bytes freed, nothing acknowledged.
+    await tb.free(0, RING_BYTES // 2, complete=True)
+    while len(tb.model.blocks) < ENTRIES:
+        await tb.frame(7 * 4096 + 128)
+        await tb.free(tb.model.blocks[-8].position, 7 * 4096 + 128, complete=True)
+        await tb.settle()
+    for stalled in (False, True):
+        await tb.put("CTRL", 1 | HOST_STALLED * stalled)
+        assert not await tb.request(128)
+        assert tb.cause == (DropCause.HOST_STALLED if stalled else DropCause.DESCRIPTORS_FULL)
+    assert [await tb.get(name) for name in names] == [1, 1, 2]
+    assert await tb.get("PROTOCOL_ERRORS") == 0
+
+
+@cocotb.test()
 async def test_disabled_and_malformed(dut):
     tb = TB(dut)
     await tb.start()
     await tb.put("CTRL", 0)
     assert not await tb.request(4096)
+    assert tb.cause == DropCause.RING_DISABLED
     assert await tb.get("DROPPED_DISABLED") == 1
     await tb.put("CTRL", 1)
     for frame_bytes in (0, 64, 4096 + 4):
         assert not await tb.request(frame_bytes)
+        assert tb.cause == 0
     assert await tb.get("PROTOCOL_ERRORS") == 3
     dut.s_write_valid.value = 1  # a word without a frame
     await RisingEdge(dut.clk)

@@ -33,7 +33,7 @@ def test_keys_are_unique_and_every_figure_of_the_list_is_there():
         ("doorbell", 21.7, True),
         ("queues", "4096, 1024, 128, 256, 128, 16", None),
         ("interrupts", pytest.approx(9847, abs=1), None),
-        ("trigger_precision", 2.0, True),
+        ("trigger_precision", None, None),
         ("laser_delay", None, None),
         ("numa", None, None),
         ("registration", None, None),
@@ -59,6 +59,14 @@ def test_bandwidth_belongs_to_its_transport():
     assert row("photoacoustic_rate", run).own == 125.0
     assert row("burst", run).own is None
     assert row("laser_delay", run).own == 60.0 and row("laser_delay", run).reached
+
+
+@pytest.mark.parametrize(("low", "high", "reached"), [(-2.0, 1.9, True), (-1.0, 2.1, False), (-2.1, 0.0, False)])
+def test_the_precision_of_triggers_is_the_worst_time_stamp(low, high, reached):
+    spread = Spread(min=low, p50=0.0, p99=high, max=high)
+    run = figures(configuration=Configuration(mode="photoacoustic"), simulated=Simulated(trigger_error_ns=spread))
+    assert row("trigger_precision", run).own == max(-low, high)
+    assert row("trigger_precision", run).reached is reached
 
 
 @pytest.mark.parametrize(("delay", "reached"), [(57.9, False), (58.0, True), (62.0, True), (62.1, False)])

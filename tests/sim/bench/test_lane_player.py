@@ -18,13 +18,13 @@ from tests.sim.bench.variants import VARIANTS, run_bench
 LANES = 8
 LINKS = 4
 CHUNK = 32
-SILENT = f"{0:0{LANES * 8}x} {0:0{LANES}x} {'f' * LANES} {0:0{LANES}x} 000"
+SILENT = f"{0:0{LANES * 8}x} {0:0{LANES}x} {'f' * LANES} {0:0{LANES}x} {0:08b}"
 
 
 def random_chunk(random, beats):
     data = random.integers(0, 1 << 32, (beats, LANES), dtype=np.uint32)
     flags = random.integers(0, 1 << 12, (beats, LANES), dtype=np.uint16)
-    side = random.integers(0, 8, beats, dtype=np.uint8)
+    side = random.integers(0, 256, beats, dtype=np.uint8)
     return data, flags, side
 
 
@@ -34,7 +34,7 @@ def lines_of(data, flags, side):
     for beat in range(len(side)):
         words = sum(int(w) << 32 * i for i, w in enumerate(data[beat]))
         kinds = [sum((int(f) >> 4 * kind & 15) << 4 * i for i, f in enumerate(flags[beat])) for kind in range(3)]
-        lines.append(f"{words:0{LANES * 8}x} " + " ".join(f"{k:0{LANES}x}" for k in kinds) + f" {side[beat]:03b}")
+        lines.append(f"{words:0{LANES * 8}x} " + " ".join(f"{k:0{LANES}x}" for k in kinds) + f" {side[beat]:08b}")
     return lines
 
 

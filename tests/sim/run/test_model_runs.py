@@ -1,7 +1,10 @@
 """The whole pipeline against the in-process model: recovery, determinism, expectations that can fail."""
 
+import numpy as np
 import pytest
 
+from host.frame_layout import HEADER, DropCause
+from host.receive.capture import CaptureReader
 from sim.scenario.load import parse
 from tests.sim.run.scenario_runs import SMALL, run
 
@@ -72,9 +75,26 @@ def test_more_queue_pairs_share_the_frames(tmp_path):
     assert outcome.code == 0, outcome.report["reasons"]
 
 
+def test_photoacoustic_frames_with_a_laser_that_jitters_and_fails(tmp_path):
+    acquisition = {"mode": "photoacoustic", "shots": 7, "jitter_ns": 200.0, "missing_pulses": [3, 4]}
+    outcome = run(tmp_path, {"acquisition": acquisition})
+    assert outcome.code == 0, outcome.report["reasons"]
+    assert outcome.report["frames"]["received"] == 5
+    assert outcome.simulated["laser_missing"] == 2
+    assert len(set(outcome.simulated["trigger_errors_ns"])) > 2
+    frames = [np.frombuffer(record.data, HEADER, 1)[0] for record in CaptureReader(tmp_path / "capture.bin")]
+    assert [int(frame["flags"]) for frame in frames] == [0, 0, 0, DropCause.LASER_MISSING, 0]
+    assert {int(frame["dropped_before"]) for frame in frames} == {0}
+    assert {(int(frame["mode"]), int(frame["sample_rate"]), int(frame["channels"])) for frame in frames} == {
+        (2, 12500, 64)
+    }
+
+
 def test_more_shots_than_slots_reuse_the_slots(tmp_path):
     outcome = run(tmp_path, {"host": {"slots": 2}, "acquisition": {"shots": 5}})
     assert outcome.code == 0, outcome.report["reasons"]
+    # A frame that waits for a slot goes out when there is one, not when the next frame comes.
+    assert outcome.simulated["latency_us"]["max"] < 8.0
 
 
 def test_an_expectation_that_is_not_met_fails_the_run(tmp_path):

@@ -21,7 +21,7 @@ from sim.session.shot import Shot
 
 SHAPE = FrameShape(samples=32, channels=64)
 SHOTS = make_shots("prbs", 3, SHAPE.samples, SHAPE.channels, 80e6, 1)
-PLAYED = [Shot(index, 1000 * index + 1, 100 * index, 1, 100 * index + 9) for index in range(3)]
+PLAYED = [Shot(index, 1, 1000 * index + 1, 0, 100 * index, 1, 9 << 8, 0) for index in range(3)]
 
 
 def seal(record):
@@ -29,13 +29,15 @@ def seal(record):
     return record.tobytes()
 
 
-def frame(sequence, *, samples=None, trigger=None, link_errors=0, trailer_sequence=None):
+def frame(sequence, *, samples=None, trigger=None, link_errors=0, trailer_sequence=None, mode=None):
     samples = SHOTS.shot(sequence) if samples is None else samples
     shot = PLAYED[min(sequence, 2)]
     header = np.zeros((), HEADER)
     header["magic"], header["version"], header["header_bytes"] = HEADER_MAGIC, 1, HEADER_BYTES
     header["mode"], header["sample_format"], header["sequence"] = 1, 1, sequence
-    header["trigger"] = (shot.tick << 8 | shot.beat_in_tick * 64) if trigger is None else trigger
+    header["trigger"] = shot.seen_time if trigger is None else trigger
+    if mode is not None:
+        header["mode"] = mode
     header["samples"], header["channels"], header["payload_bytes"] = SHAPE.samples, SHAPE.channels, SHAPE.payload_bytes
     trailer = np.zeros((), TRAILER)
     trailer["magic"], trailer["samples"], trailer["link_errors"] = TRAILER_MAGIC, SHAPE.samples, link_errors
@@ -45,7 +47,7 @@ def frame(sequence, *, samples=None, trigger=None, link_errors=0, trailer_sequen
 
 
 def judged(*records):
-    return verify([check_frame(record, SHOTS, PLAYED) for record in records], PLAYED, 4)
+    return verify([check_frame(record, SHOTS, PLAYED) for record in records], PLAYED)
 
 
 def test_all_frames_exact():
@@ -92,7 +94,7 @@ def test_a_sequence_that_was_never_triggered_is_wrong():
     assert not judged(frame(0), frame(1), frame(2), frame(7, samples=SHOTS.shot(2))).bit_exact
 
 
-@pytest.mark.parametrize("change", [{"trailer_sequence": 2}, {"trigger": 0x6480}])
+@pytest.mark.parametrize("change", [{"trailer_sequence": 2}, {"trigger": 0x6480}, {"mode": 2}])
 def test_torn_frames_and_misplaced_triggers_are_complaints(change):
     assert judged(frame(0), frame(1, **change), frame(2)).complaints
 

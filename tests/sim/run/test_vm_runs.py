@@ -79,6 +79,26 @@ def test_real_and_model_peer_give_the_same_simulated_figures(tmp_path):
     assert real.simulated == model.simulated
 
 
+def test_the_photoacoustic_scenario_passes_with_the_published_figures(tmp_path):
+    outcome = run_named("photoacoustic", tmp_path)
+    assert outcome.code == 0, outcome.report["reasons"]
+    simulated, frames = outcome.simulated, outcome.report["frames"]
+    assert frames["received"] == frames["sent"] == 22
+    assert simulated["laser_missing"] == 2
+    # Half a link clock of 250 MHz, and all of it is used: the pulses come at any time.
+    errors = simulated["trigger_error_ns"]
+    assert -2.0 <= errors["min"] < -1.2
+    assert 1.2 < errors["max"] <= 2.0
+    delays = simulated["trigger_to_first_sample_ns"]
+    assert abs(delays["p50"] - 60.0) <= 2.0
+    assert 56.0 <= delays["min"] <= delays["max"] <= 64.0
+    reached = {row["key"]: row["reached"] for row in outcome.report["published"]}
+    assert reached["photoacoustic_rate"] and reached["laser_delay"] and reached["trigger_precision"]
+    with h5py.File(tmp_path / "frames.h5") as file:
+        raw = file["tracks/track_0/data/raw_data"]
+        assert raw.shape == (22, 1, 2048, 128, 1)
+
+
 def test_every_fault_is_repaired_with_the_real_peer(tmp_path):
     outcome = run_named("faults", tmp_path)
     assert outcome.code == 0, outcome.report["reasons"]

@@ -14,9 +14,21 @@ def test_every_scenario_of_the_project_is_valid_and_bears_its_file_name(name):
 
 def test_defaults_are_the_published_setup():
     scenario = load("default")
-    assert (scenario.acquisition.channels, scenario.acquisition.samples, scenario.acquisition.shots) == (256, 4096, 4)
+    (mode,) = scenario.acquisition.modes
+    shape = scenario.acquisition.shape_of(mode)
+    assert (mode.name, shape.channels, shape.samples, scenario.acquisition.shots) == ("ultrasound", 256, 4096, 4)
+    assert (mode.link_clock_hz, mode.lane_rate_gbps) == (320_000_000, 12.8)
     assert (scenario.rdma.pmtu, scenario.rdma.sq_depth, scenario.rdma.batch) == (4096, 1024, 8)
     assert scenario.links == 16
+
+
+def test_photoacoustic_frames_have_half_the_channels_of_the_same_converters():
+    scenario = parse({**BASE, "acquisition": {"mode": "photoacoustic", "shots": 4, "missing_pulses": [2]}}, "t")
+    (mode,) = scenario.acquisition.modes
+    assert scenario.links == 16
+    assert scenario.acquisition.shape_of(mode).channels == 128
+    assert (mode.link_clock_hz, mode.lane_rate_gbps, mode.parts(60.0)) == (250_000_000, 10.0, 7.5 * 256)
+    assert scenario.acquisition.pulses == (0, 1, 3)
 
 
 def test_the_wire_limit_counts_preamble_gap_and_check_sums():
@@ -35,6 +47,16 @@ def test_the_wire_limit_counts_preamble_gap_and_check_sums():
         ({"acquisition": {"prf_hz": 30_000.0}}, "allowed below 19531 Hz"),
         ({"acquisition": {"prf_hz": 6000.0, "shots": 64}}, "outgrow the ring of 4194304"),
         ({"acquisition": {"source": "noise"}}, "must be phantom, ramp, unique, prbs or the path"),
+        ({"acquisition": {"mode": "doppler"}}, "acquisition.mode = 'doppler'"),
+        ({"acquisition": {"mode": "photoacoustic", "channels": 256}}, "would need 20.00 Gb/s a lane; at most 12.8"),
+        ({"acquisition": {"jitter_ns": 75_000.0}}, "acquisition.jitter_ns = 75000.0: allowed below 74400"),
+        ({"acquisition": {"missing_pulses": [1]}}, "only the laser has pulses"),
+        ({"acquisition": {"mode": "photoacoustic", "missing_pulses": [3]}}, "allowed 1 to 2: a pulse is missed when"),
+        ({"acquisition": {"mode": "photoacoustic", "missing_pulses": [0]}}, "greater than or equal to 1"),
+        (
+            {"acquisition": {"mode": "photoacoustic", "missing_pulses": [1], "jitter_ns": 60_000.0}},
+            "pulses so late count as missing",
+        ),
         ({"rdma": {"pmtu": 1500}}, "rdma.pmtu = 1500: Input should be 256, 512, 1024, 2048 or 4096"),
         ({"rdma": {"block_bytes": 5000}}, "rdma.block_bytes = 5000"),
         ({"rdma": {"block_bytes": 4096}}, "the block table holds 256"),

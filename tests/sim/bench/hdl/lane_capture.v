@@ -22,12 +22,15 @@ module lane_capture #(
     wire                sysref;
     wire                trigger;
     wire                laser;
+    wire [4:0]          pulse_delay;
+    wire [31:0]         link_half_fs;
     wire [63:0]         beat;
 
     bench_clocks clocks (
         .clk(clk),
         .link_clk(link_clk),
-        .cycle(cycle)
+        .cycle(cycle),
+        .link_half_fs(link_half_fs)
     );
 
     lane_player #(
@@ -44,6 +47,7 @@ module lane_capture #(
         .sysref(sysref),
         .trigger(trigger),
         .laser(laser),
+        .pulse_delay(pulse_delay),
         .beat(beat)
     );
 
@@ -62,7 +66,7 @@ module lane_capture #(
         period <= $rtoi($realtime * 1.0e6) - last_edge;
         last_edge <= $rtoi($realtime * 1.0e6);
         if (record) begin
-            $fwrite(file, "%h %h %h %h %b\n", lane_data, lane_charisk, lane_notintable, lane_disperr, {laser, trigger, sysref});
+            $fwrite(file, "%h %h %h %h %b\n", lane_data, lane_charisk, lane_notintable, lane_disperr, {pulse_delay, laser, trigger, sysref});
             $fflush(file);
         end
     end

@@ -26,7 +26,8 @@ module mac_loopback #(
     bench_clocks clocks (
         .clk(clk),
         .link_clk(link_clk),
-        .cycle(cycle)
+        .cycle(cycle),
+        .link_half_fs()
     );
 `endif
 

@@ -38,7 +38,8 @@ module probe_inputs (
     ) clocks (
         .clk(clk),
         .link_clk(link_clk),
-        .cycle(cycle)
+        .cycle(cycle),
+        .link_half_fs()
     );
 
     probe #(
