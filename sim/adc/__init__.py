@@ -5,7 +5,7 @@ Knows no simulator. :class:`AdcTransmitter` turns a sample source into :class:`B
 
 from sim.adc.beats import Beats
 from sim.adc.config import LinkConfig
-from sim.adc.faults import BitError, Fault, LaneDrop, OctetError
+from sim.adc.faults import BitError, Burst, Character, Fault, LaneDrop, OctetError, Restart, Slip
 from sim.adc.sample_source import SampleSource
 from sim.adc.transmitter import AdcTransmitter, BringUp
 
@@ -14,9 +14,13 @@ __all__ = [
     "Beats",
     "BitError",
     "BringUp",
+    "Burst",
+    "Character",
     "Fault",
     "LaneDrop",
     "LinkConfig",
     "OctetError",
+    "Restart",
     "SampleSource",
+    "Slip",
 ]

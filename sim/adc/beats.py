@@ -47,22 +47,32 @@ class Beats:
 
 
 class LaneDelay:
-    """Delays each lane by its own number of octets; the rest modulo four rotates the octets in the beat."""
+    """Delays each lane by its own number of octets; the rest modulo four rotates the octets in the beat.
 
-    def __init__(self, octets: NDArray[np.integer]) -> None:
+    ``octets`` may be changed between calls, up to ``most``: the lane slips.
+    """
+
+    def __init__(self, octets: NDArray[np.integer], most: int = 0) -> None:
         if np.any(octets < 0):
             raise ValueError("a lane's delay cannot be negative")
         self.octets = np.asarray(octets, np.int64)
-        self._reach = int(self.octets.max(initial=0)) // 4 + 1
+        self._reach = max(int(self.octets.max(initial=0)), most) // 4 + 1
         lanes = len(self.octets)
         self._data = np.full((self._reach, lanes), characters.K_WORD, np.uint32)
         self._flags = np.full((self._reach, lanes), K_FLAGS, np.uint16)
+
+    def slip(self, lane: int, octets: int) -> None:
+        """Let ``lane`` come ``octets`` later from here on (negative: earlier; what is between is lost)."""
+        wanted = int(self.octets[lane]) + octets
+        if not 0 <= wanted < 4 * self._reach:
+            raise ValueError(f"lane {lane} cannot be delayed by {wanted} octets: 0 to {4 * self._reach - 1}")
+        self.octets[lane] = wanted
 
     def apply(
         self, data: NDArray[np.uint32], flags: NDArray[np.uint16]
     ) -> tuple[NDArray[np.uint32], NDArray[np.uint16]]:
         """The next beats of all lanes, delayed; before the first beat there were commas."""
-        if not self.octets.any():
+        if self._reach == 1 and not self.octets.any():
             return data, flags
         past_data = np.concatenate([self._data, data])
         past_flags = np.concatenate([self._flags, flags])

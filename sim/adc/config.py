@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 OCTETS_PER_BEAT = 4
 SCRAMBLER_SEED = 0x7F80
@@ -27,6 +28,10 @@ class LinkConfig:
     scrambler_seed: int = SCRAMBLER_SEED
     fchk_over_octets: bool = False
     """Check sum of the alignment sequence over packed octets, as some converters do, instead of over fields."""
+    per_die: bool = False
+    """The alignment sequences call each lane a link of its own (L = 1, LID = 0), as converters of several dies do."""
+    replacement: Literal["standard", "never", "always"] = "standard"
+    """Alignment characters in user data; ``always`` replaces two frames in a row as well (without scrambling)."""
 
     def __post_init__(self) -> None:
         self._demand("links", self.links, 1 <= self.links <= 64, "1 to 64")

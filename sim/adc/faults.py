@@ -1,15 +1,20 @@
-"""Faults on the way from converter to receiver, put into the beats before the lanes' delays."""
+"""Faults on the way from converter to receiver.
+
+Those with ``apply`` change the beats before the lanes' delays. :class:`Slip` and :class:`Restart` change the
+transmitter itself. A place in time is a beat, or the first beat of a source tick's frame.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.adc.beats import DISPARITY_SHIFT, K_SHIFT, NOT_IN_TABLE_SHIFT
+from sim.adc import characters
+from sim.adc.beats import DISPARITY_SHIFT, K_FLAGS, K_SHIFT, NOT_IN_TABLE_SHIFT
 
 Seen = Literal["disparity", "not_in_table", "unseen"]
 """How the receiver's decoder notices a changed octet."""
@@ -18,6 +23,9 @@ _SEEN_SHIFT = {"disparity": DISPARITY_SHIFT, "not_in_table": NOT_IN_TABLE_SHIFT}
 
 BeatOfTick = Callable[[int], "int | None"]
 """First beat of the frame of a source tick, ``None`` before the first bring-up."""
+
+Data = NDArray[np.uint32]
+Flags = NDArray[np.uint16]
 
 
 @dataclass(frozen=True)
@@ -31,7 +39,7 @@ class OctetError:
     seen: Seen = "unseen"
     control: bool = False
 
-    def apply(self, first: int, data: NDArray[np.uint32], flags: NDArray[np.uint16], beat_of: BeatOfTick) -> None:
+    def apply(self, first: int, data: Data, flags: Flags, beat_of: BeatOfTick) -> None:
         """Change the beats from ``first`` on that the fault falls into."""
         del beat_of
         row = self.beat - first
@@ -57,7 +65,7 @@ class BitError:
     bit: int = 0
     seen: Seen = "disparity"
 
-    def apply(self, first: int, data: NDArray[np.uint32], flags: NDArray[np.uint16], beat_of: BeatOfTick) -> None:
+    def apply(self, first: int, data: Data, flags: Flags, beat_of: BeatOfTick) -> None:
         """Change the beats from ``first`` on that the fault falls into."""
         frame = beat_of(self.tick)
         if frame is None:
@@ -69,26 +77,117 @@ class BitError:
 
 
 @dataclass(frozen=True)
-class LaneDrop:
-    """``lane`` is dead, nothing in the table, for ``beats`` link clocks from source tick ``tick`` or beat ``beat``."""
+class _Placed:
+    """A fault of ``lane`` with a place in time: either source ``tick`` or ``beat``."""
 
     lane: int
-    beats: int
-    tick: int | None = None
-    beat: int | None = None
+    tick: int | None = field(default=None, kw_only=True)
+    beat: int | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         if (self.tick is None) == (self.beat is None):
-            raise ValueError("LaneDrop: give either tick or beat")
+            raise ValueError(f"{type(self).__name__}: give either tick or beat")
 
-    def apply(self, first: int, data: NDArray[np.uint32], flags: NDArray[np.uint16], beat_of: BeatOfTick) -> None:
+    def start(self, beat_of: BeatOfTick) -> int | None:
+        """The beat at which it begins, if that can be known yet."""
+        return self.beat if self.tick is None else beat_of(self.tick)
+
+
+@dataclass(frozen=True)
+class Character(_Placed):
+    """A control character instead of an octet: ``octet`` of the beat ``offset`` beats on."""
+
+    character: int = characters.K
+    octet: int = 0
+    offset: int = 0
+
+    def apply(self, first: int, data: Data, flags: Flags, beat_of: BeatOfTick) -> None:
+        """Change the beat if it is among those from ``first`` on."""
+        start = self.start(beat_of)
+        if start is None or not 0 <= start + self.offset - first < len(data):
+            return
+        row, shift = start + self.offset - first, 8 * self.octet
+        word = int(data[row, self.lane]) & ~(0xFF << shift) | self.character << shift
+        data[row, self.lane] = np.uint32(word)
+        flags[row, self.lane] |= np.uint16(1 << K_SHIFT + self.octet)
+
+
+@dataclass(frozen=True)
+class Burst(_Placed):
+    """Noise for ``octets`` octets: each becomes another, noticed as single bit errors are; drawn from ``seed``.
+
+    With ``wrong`` off the octets stay right and only the decoder complains (disparity).
+    """
+
+    octets: int = 4
+    seed: int = 0
+    wrong: bool = True
+
+    def apply(self, first: int, data: Data, flags: Flags, beat_of: BeatOfTick) -> None:
+        """Change the beats from ``first`` on that the burst falls into."""
+        start = self.start(beat_of)
+        if start is None or start >= first + len(data) or start + -(-self.octets // 4) <= first:
+            return
+        rng = np.random.default_rng(self.seed)
+        flips = rng.integers(1, 256, self.octets)
+        kinds = rng.choice([NOT_IN_TABLE_SHIFT, DISPARITY_SHIFT], self.octets, p=[0.525, 0.475])
+        for index in range(self.octets):
+            beat, octet = divmod(index, 4)
+            row = start + beat - first
+            if 0 <= row < len(data):
+                if self.wrong:
+                    data[row, self.lane] ^= np.uint32(int(flips[index]) << 8 * octet)
+                shift = int(kinds[index]) if self.wrong else DISPARITY_SHIFT
+                flags[row, self.lane] |= np.uint16(1 << shift + octet)
+
+
+@dataclass(frozen=True)
+class LaneDrop(_Placed):
+    """``lane`` gives nothing for ``beats`` link clocks.
+
+    ``how``: ``dead``, nothing is in the table; ``stuck``, one valid data character for ever; ``commas``, only /K/.
+    """
+
+    beats: int = 1000
+    how: Literal["dead", "stuck", "commas"] = "dead"
+
+    def apply(self, first: int, data: Data, flags: Flags, beat_of: BeatOfTick) -> None:
         """Change the beats from ``first`` on that the fault falls into."""
-        start = self.beat if self.tick is None else beat_of(self.tick)
+        start = self.start(beat_of)
         if start is None:
             return
         rows = slice(max(0, start - first), max(0, start - first + self.beats))
-        data[rows, self.lane] = 0
-        flags[rows, self.lane] = 0xF << NOT_IN_TABLE_SHIFT
+        data[rows, self.lane] = {"dead": 0, "stuck": 0x4A4A4A4A, "commas": characters.K_WORD}[self.how]
+        flags[rows, self.lane] = {"dead": 0xF << NOT_IN_TABLE_SHIFT, "stuck": 0, "commas": K_FLAGS}[self.how]
 
 
-Fault = OctetError | BitError | LaneDrop
+@dataclass(frozen=True)
+class Slip(_Placed):
+    """``lane`` loses ``octets`` octets (negative: repeats as many) and stays so until its delay is changed again.
+
+    ``every``: again after so many beats, as with a clock that is off; ``times`` in all.
+    """
+
+    octets: int = 1
+    every: int = 0
+    times: int = 1
+
+    def moments(self, beat_of: BeatOfTick) -> list[int]:
+        """Beats before which the lane slips; none as long as they cannot be known."""
+        start = self.start(beat_of)
+        return [] if start is None else [start + number * self.every for number in range(self.times)]
+
+
+@dataclass(frozen=True)
+class Restart:
+    """The converter of ``link`` falls back to commas on its own at ``beat``, or with source ``tick``."""
+
+    link: int
+    tick: int | None = None
+    beat: int | None = None
+    beats: int = 0
+    """Commas are sent for at least so many beats."""
+
+
+BeatFault = OctetError | BitError | Character | Burst | LaneDrop
+Fault = BeatFault | Slip | Restart

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,12 +46,12 @@ class LinkFields:
         return cls(
             did=config.device_id,
             bid=config.bank_id,
-            lid=lane_in_link,
+            lid=0 if config.per_die else lane_in_link,
             scr=int(config.scrambling),
-            l_minus_1=config.lanes_per_link - 1,
+            l_minus_1=0 if config.per_die else config.lanes_per_link - 1,
             f_minus_1=config.octets_per_frame - 1,
             k_minus_1=config.frames_per_multiframe - 1,
-            m_minus_1=config.converters - 1,
+            m_minus_1=(config.channels_per_lane if config.per_die else config.converters) - 1,
             subclassv=config.subclass,
         )
 
@@ -82,15 +83,80 @@ class LinkFields:
         return packed + bytes([check])
 
 
-def sequence(config: LinkConfig, fields: LinkFields) -> tuple[NDArray[np.uint32], NDArray[np.uint16]]:
-    """One lane's sequence as ``(data, flags)``, one element a beat; filler is a ramp of octets."""
+FIELD_WIDTHS = {
+    "did": 8,
+    "adjcnt": 4,
+    "bid": 4,
+    "adjdir": 1,
+    "phadj": 1,
+    "lid": 5,
+    "scr": 1,
+    "l_minus_1": 5,
+    "f_minus_1": 8,
+    "k_minus_1": 5,
+    "m_minus_1": 8,
+    "cs": 2,
+    "n_minus_1": 5,
+    "subclassv": 3,
+    "n_total_minus_1": 5,
+    "jesdv": 3,
+    "s_minus_1": 5,
+    "hd": 1,
+    "cf": 5,
+}
+"""Bits of each field of :class:`LinkFields`."""
+
+
+@dataclass(frozen=True)
+class Sequence:
+    """How one lane's sequence differs from what it should be.
+
+    ``add`` is added to fields by name, modulo their width, check sum included; ``add_to_sum`` to the check sum alone.
+    ``multiframes`` from 0 to 5: fewer begin later, behind commas; a fifth takes the place of the first multiframe of
+    user data. ``configuration`` off leaves out /Q/.
+    """
+
+    add: Mapping[str, int] = field(default_factory=dict)
+    add_to_sum: int = 0
+    multiframes: int = MULTIFRAMES
+    configuration: bool = True
+    filler: int | None = None
+    """Value of the octets that mean nothing; ``None``: a ramp."""
+
+    def __post_init__(self) -> None:
+        if unknown := set(self.add) - set(FIELD_WIDTHS):
+            raise ValueError(f"no field {', '.join(sorted(unknown))}; there are {', '.join(FIELD_WIDTHS)}")
+        if not 0 <= self.multiframes <= MULTIFRAMES + 1:
+            raise ValueError(f"multiframes = {self.multiframes}: allowed is 0 to {MULTIFRAMES + 1}")
+
+    def fields(self, right: LinkFields) -> LinkFields:
+        """What the lane tells of itself instead of ``right``."""
+        changed = {
+            name: getattr(right, name) + delta & (1 << FIELD_WIDTHS[name]) - 1 for name, delta in self.add.items()
+        }
+        return replace(right, **changed)
+
+
+def sequence(
+    config: LinkConfig, fields: LinkFields, deviation: Sequence = Sequence()
+) -> tuple[NDArray[np.uint32], NDArray[np.uint16]]:
+    """One lane's sequence as ``(data, flags)``, one element a beat; five multiframes long if ``deviation`` says so."""
     length = config.octets_per_frame * config.frames_per_multiframe
-    octets = (np.arange(MULTIFRAMES * length) % 256).astype(np.uint8).reshape(MULTIFRAMES, length)
+    count = max(MULTIFRAMES, deviation.multiframes)
+    octets = (np.arange(count * length) % 256).astype(np.uint8).reshape(count, length)
+    if deviation.filler is not None:
+        octets[:] = deviation.filler
     control = np.zeros_like(octets)
     octets[:, 0], control[:, 0] = characters.R, 1
     octets[:, -1], control[:, -1] = characters.A, 1
-    octets[1, 1], control[1, 1] = characters.Q, 1
-    config_octets = fields.octets(fchk_over_octets=config.fchk_over_octets)
-    octets[1, CONFIG_AT : CONFIG_AT + len(config_octets)] = np.frombuffer(config_octets, np.uint8)
+    late = MULTIFRAMES - deviation.multiframes
+    if deviation.configuration and deviation.multiframes > 1:
+        at = max(0, late) + 1
+        octets[at, 1], control[at, 1] = characters.Q, 1
+        config_octets = bytearray(deviation.fields(fields).octets(fchk_over_octets=config.fchk_over_octets))
+        config_octets[-1] = config_octets[-1] + deviation.add_to_sum & 0xFF
+        octets[at, CONFIG_AT : CONFIG_AT + len(config_octets)] = np.frombuffer(bytes(config_octets), np.uint8)
+    if late > 0:
+        octets[:late], control[:late] = characters.K, 1
     flags = np.packbits(control.reshape(-1, 4), axis=1, bitorder="little")[:, 0].astype(np.uint16)
     return octets.reshape(-1).view("<u4").copy(), flags

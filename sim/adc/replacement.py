@@ -44,6 +44,8 @@ def replace(
 
     ``position`` is the first beat's place since user data began. Returns the state for the beats that follow.
     """
+    if config.replacement == "never":
+        return ends
     per_frame, per_multiframe = config.beats_per_frame, config.beats_per_multiframe
     first_end = per_frame - 1 - position % per_frame
     last_units = units[2 * first_end + 1 :: 2 * per_frame]
@@ -61,7 +63,7 @@ def replace(
     same = np.empty(octets.shape, bool)
     same[0] = (octets[0] == ends.octet) & ends.seen
     same[1:] = octets[1:] == octets[:-1]
-    replaced = _alternate(same, multiframe_end, ends.replaced)
+    replaced = same if config.replacement == "always" else _alternate(same, multiframe_end, ends.replaced)
     last_units[...] = np.where(replaced, last_units & 0xFF00 | character, last_units)
     last_flags |= np.where(replaced, LAST_OCTET_K, 0).astype(np.uint16)
     return FrameEnds(octets[-1], replaced[-1], np.ones_like(ends.seen))

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.adc import characters, ilas, scrambler
+from sim.adc import characters, scrambler
+from sim.adc import ilas as alignment
 from sim.adc.beats import K_FLAGS, Beats, LaneDelay
 from sim.adc.config import LinkConfig
-from sim.adc.faults import Fault
+from sim.adc.faults import BeatFault, Fault, Restart, Slip
+from sim.adc.line import LineLevel
 from sim.adc.replacement import FrameEnds, replace
 from sim.adc.sample_source import SampleSource
 
@@ -35,7 +37,12 @@ class AdcTransmitter:
     one tick a frame from there on, whether or not a link is up.
 
     ``lane_skew_octets`` draws a delay from 0 to that many octets for each lane from ``seed``; ``lane_delays`` gives
-    them outright.
+    them outright. ``jitter_octets`` draws a further one at each bring-up: lanes come out of a transceiver's alignment
+    differently each time. ``slip_octets`` keeps room for slips injected later; all lanes are that much later (those of
+    ``faults`` are provided for). ``lane_order[p]`` is the lane that physical lane ``p`` carries. ``ilas`` says which
+    lanes' alignment sequences are not as they should be. ``reaction_multiframes[k]`` is how many LMFC edges link ``k``
+    lets pass before it begins alignment; links in ``deaf`` do not listen to SYNC~ once they have begun. The lanes of
+    ``line`` go over the line bit by bit, last of all.
     """
 
     def __init__(
@@ -46,6 +53,13 @@ class AdcTransmitter:
         seed: int = 0,
         lane_skew_octets: int = 0,
         lane_delays: Sequence[int] | None = None,
+        jitter_octets: int = 0,
+        slip_octets: int = 0,
+        lane_order: Sequence[int] | None = None,
+        ilas: Mapping[int, alignment.Sequence] | None = None,
+        reaction_multiframes: Sequence[int] | None = None,
+        deaf: Iterable[int] = (),
+        line: LineLevel | None = None,
         faults: Iterable[Fault] = (),
     ) -> None:
         if lane_delays is None:
@@ -55,7 +69,19 @@ class AdcTransmitter:
         self.config = config
         self.source = source
         self.faults: list[Fault] = list(faults)
-        self.delay = LaneDelay(np.array(lane_delays))
+        # Octets that a lane loses must have been on their way: all lanes are that much later.
+        planned = (abs(fault.octets) * fault.times for fault in self.faults if isinstance(fault, Slip))
+        room = slip_octets or max(planned, default=0)
+        self._base_delays = np.array(lane_delays) + room
+        most = int(self._base_delays.max(initial=0)) + room + jitter_octets
+        self.delay = LaneDelay(self._base_delays.copy(), most if room or jitter_octets else 0)
+        self._jitter = np.random.default_rng((seed, 1))
+        self._jitter_octets = jitter_octets
+        self._order = None if lane_order is None else np.array(lane_order)
+        self.reaction_multiframes = list(reaction_multiframes or [0] * config.links)
+        self._deaf = frozenset(deaf)
+        self._line = line
+        self._done: set[int] = set()
         self.bring_ups: list[BringUp] = []
         self.beat = 0
         """The next beat to be made."""
@@ -63,9 +89,18 @@ class AdcTransmitter:
         self._commas_since = [0] * config.links
         self._scrambler_past = scrambler.history(config.lanes, config.scrambler_seed)
         self._frame_ends = FrameEnds.none(config.lanes)
-        lanes = [ilas.sequence(config, ilas.LinkFields.of(config, lane)) for lane in range(config.lanes_per_link)]
-        self._ilas_data = np.tile(np.stack([data for data, _ in lanes], axis=1), config.links)
-        self._ilas_flags = np.tile(np.stack([flags for _, flags in lanes], axis=1), config.links)
+        deviations = ilas or {}
+        self._longest = max((deviation.multiframes for deviation in deviations.values()), default=0)
+        self._long_lanes = [
+            lane for lane, deviation in deviations.items() if deviation.multiframes > alignment.MULTIFRAMES
+        ]
+        beats = max(alignment.MULTIFRAMES, self._longest) * config.beats_per_multiframe
+        self._ilas_data = np.zeros((beats, config.lanes), np.uint32)
+        self._ilas_flags = np.zeros((beats, config.lanes), np.uint16)
+        for lane in range(config.lanes):
+            fields = alignment.LinkFields.of(config, lane % config.lanes_per_link)
+            sequence, flags = alignment.sequence(config, fields, deviations.get(lane, alignment.Sequence()))
+            self._ilas_data[: len(sequence), lane], self._ilas_flags[: len(flags), lane] = sequence, flags
 
     def inject(self, fault: Fault) -> None:
         """Add a fault; it has effect on beats not yet made."""
@@ -95,6 +130,7 @@ class AdcTransmitter:
         if count <= 0:
             raise ValueError(f"count = {count}: at least one beat")
         config = self.config
+        self._restart_links(count)
         self._follow_sync(count, sync_n)
         data = np.empty((count, config.lanes), np.uint32)
         flags = np.empty((count, config.lanes), np.uint16)
@@ -102,11 +138,61 @@ class AdcTransmitter:
         for start in dict.fromkeys(starts):
             links = [link for link in range(config.links) if starts[link] == start]
             self._fill(data, flags, links, start)
+        self._lengthen(data, flags)
         for fault in self.faults:
-            fault.apply(self.beat, data, flags, self.beat_of_tick)
+            if isinstance(fault, BeatFault):
+                fault.apply(self.beat, data, flags, self.beat_of_tick)
+        data, flags = self._delayed(data, flags)
+        if self._line is not None:
+            data, flags = np.ascontiguousarray(data), np.ascontiguousarray(flags)
+            self._line.apply(self.beat, data, flags)
         first, self.beat = self.beat, self.beat + count
-        data, flags = self.delay.apply(data, flags)
+        if self._order is not None:
+            data, flags = data[:, self._order], flags[:, self._order]
         return Beats(first, data, flags)
+
+    def _restart_links(self, count: int) -> None:
+        for index, fault in enumerate(self.faults):
+            if not isinstance(fault, Restart) or index in self._done:
+                continue
+            beat = fault.beat if fault.tick is None else self.beat_of_tick(fault.tick)
+            if beat is not None and beat < self.beat + count:
+                self.restart([fault.link], fault.beats)
+                self._done.add(index)
+
+    def _lengthen(self, data: NDArray[np.uint32], flags: NDArray[np.uint16]) -> None:
+        """Put in fifth multiframes of alignment sequences."""
+        for lane in self._long_lanes:
+            start = self._alignment_start[lane // self.config.lanes_per_link]
+            if start is None:
+                continue
+            end = start + len(self._ilas_data)
+            low, high = max(start + self.config.ilas_beats, self.beat), min(end, self.beat + len(data))
+            if low < high:
+                rows, sequence = slice(low - self.beat, high - self.beat), slice(low - start, high - start)
+                data[rows, lane], flags[rows, lane] = self._ilas_data[sequence, lane], self._ilas_flags[sequence, lane]
+
+    def _delayed(
+        self, data: NDArray[np.uint32], flags: NDArray[np.uint16]
+    ) -> tuple[NDArray[np.uint32], NDArray[np.uint16]]:
+        """Let the lanes be late, each by its own delay, which slips change on the way."""
+        stop = self.beat + len(data)
+        cuts: dict[int, list[tuple[int, int]]] = {}
+        for fault in self.faults:
+            if isinstance(fault, Slip):
+                for moment in fault.moments(self.beat_of_tick):
+                    if self.beat <= moment < stop:
+                        cuts.setdefault(moment - self.beat, []).append((fault.lane, -fault.octets))
+        if not cuts:
+            return self.delay.apply(data, flags)
+        parts, row = [], 0
+        for cut in [*sorted(cuts), len(data)]:
+            if cut > row:
+                parts.append(self.delay.apply(data[row:cut], flags[row:cut]))
+            for lane, octets in cuts.get(cut, []):
+                self.delay.slip(lane, octets)
+            row = cut
+        return np.concatenate([part for part, _ in parts]), np.concatenate([part for _, part in parts])
 
     def _follow_sync(self, count: int, sync_n: int) -> None:
         config = self.config
@@ -114,7 +200,7 @@ class AdcTransmitter:
         ready: list[int] = []
         for link in range(config.links):
             if not sync_n >> link & 1:
-                if self._alignment_start[link] is not None:
+                if self._alignment_start[link] is not None and link not in self._deaf:
                     self._alignment_start[link] = None
                     self._commas_since[link] = self.beat
             elif self._alignment_start[link] is None:
@@ -126,8 +212,17 @@ class AdcTransmitter:
         if start >= self.beat + count:
             return
         for link in ready:
-            self._alignment_start[link] = start
-        first_beat = start + config.ilas_beats
+            self._alignment_start[link] = start + self.reaction_multiframes[link] * config.beats_per_multiframe
+            lanes = slice(link * config.lanes_per_link, (link + 1) * config.lanes_per_link)
+            # A new alignment ends slips, and transceivers come up with another rotation.
+            drawn = self._jitter.integers(0, self._jitter_octets + 1, config.lanes_per_link)
+            if self.bring_ups or self._jitter_octets:
+                self.delay.octets[lanes] = self._base_delays[lanes] + drawn
+        first_beat = (
+            start
+            + config.ilas_beats
+            + min(self.reaction_multiframes[link] for link in ready) * config.beats_per_multiframe
+        )
         origin = self.bring_ups[0].first_beat if self.bring_ups else first_beat
         self.bring_ups.append(BringUp(tuple(ready), first_beat, (first_beat - origin) // config.beats_per_frame))
 
