@@ -1,7 +1,7 @@
 // The front end: JESD204B lanes in, RoCEv2 frames out.
 //
 // A sample goes left to right: lanes -> jesd204b_receiver -> acquisition -> ring_buffer -> ernic -> MAC. Control goes the other
-// way, through registers and the two interrupts only. Vendor cells (transceivers, MAC, clocks) live in board/, not here.
+// way, through registers and the three interrupts only. Vendor cells (transceivers, MAC, clocks) live in board/, not here.
 
 `timescale 1ns / 1fs
 `default_nettype none
@@ -32,6 +32,8 @@ module frontend #(
     input  wire [LANES*4-1:0]   lane_charisk,
     input  wire [LANES*4-1:0]   lane_notintable,
     input  wire [LANES*4-1:0]   lane_disperr,
+    // One bit a transceiver (link_clk, steady while the link is enabled): invert the line before it is decoded.
+    output wire [LANES-1:0]     lane_polarity,
     output wire [LINKS-1:0]     sync_n,
     input  wire                 sysref,
     // Shot and laser pulse, synchronous to nothing; the generator's shots (link_clk).
@@ -60,7 +62,8 @@ module frontend #(
     output wire                 s_axil_rvalid,
     input  wire                 s_axil_rready,
 
-    // Interrupts, level, held until acknowledged: ring blocks; RDMA engine.
+    // Interrupts, level, held until acknowledged: receive link; ring blocks; RDMA engine.
+    output wire                 irq_link,
     output wire                 irq_ring,
     output wire                 irq_ernic,
 
@@ -262,6 +265,15 @@ module frontend #(
     wire [15:0]        samples_error_kinds;
     wire [LANES-1:0]   samples_error_lanes;
     wire               link_up;
+    wire               link_irq;
+
+    cdc_sync #(
+        .WIDTH(1)
+    ) link_irq_crossing (
+        .clk(clk),
+        .d(link_irq),
+        .q(irq_link)
+    );
 
     jesd204b_receiver #(
         .LINKS(LINKS),
@@ -273,6 +285,7 @@ module frontend #(
         .lane_charisk(lane_charisk),
         .lane_notintable(lane_notintable),
         .lane_disperr(lane_disperr),
+        .lane_polarity(lane_polarity),
         .sync_n(sync_n),
         .sysref(sysref),
         .m_axis_tdata(samples_tdata),
@@ -282,6 +295,7 @@ module frontend #(
         .m_axis_error_kinds(samples_error_kinds),
         .m_axis_error_lanes(samples_error_lanes),
         .link_up(link_up),
+        .irq(link_irq),
         .s_reg_valid(jesd_reg_valid),
         .s_reg_write(jesd_reg_write),
         .s_reg_addr(jesd_reg_addr),

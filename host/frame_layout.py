@@ -84,6 +84,7 @@ class LinkError:
     LINK_DOWN = 1 << 8
     ILAS_MISMATCH = 1 << 9
     SYSREF_MISALIGNED = 1 << 10
+    SKEWED = 1 << 11
     CROSSING_OVERFLOW = 1 << 15
 
 

@@ -3,6 +3,7 @@ jesd204b_aligner.v
 jesd204b_ilas.v
 jesd204b_replacement.v
 jesd204b_descrambler.v
+jesd204b_lookback.v
 jesd204b_elastic_buffer.v
 jesd204b_counter.v
 jesd204b_lane_counters.v

@@ -1,6 +1,6 @@
 // One lane: characters in, samples with their error marks out, aligned to all other lanes by the release.
 //
-//   characters ─► aligner ─► position ─► replacement ─► descrambler ─► elastic buffer ─► samples
+//   characters ─► aligner ─► position ─► replacement ─► descrambler ─► lookback ─► elastic buffer ─► samples
 //        └─► CGS                └─► ILAS
 
 `timescale 1ns / 1fs
@@ -19,18 +19,19 @@ module jesd204b_lane (
     input  wire         restart,
     input  wire         armed,
     input  wire         read,
-    // Lane identifier expected in the configuration (a port, so that all lanes are one and the same module).
-    input  wire [4:0]   lane_id,
     // Configuration, steady while enabled: ends of frame (beats - 1) and multiframe; see jesd204b_ilas.
     input  wire         scrambling,
+    input  wire         no_replacement,
     input  wire [1:0]   frame_last,
     input  wire [6:0]   multiframe_last,
     input  wire [127:0] ilas_expected,
-    input  wire [16:0]  ilas_compare,
+    input  wire [21:0]  ilas_compare,
     input  wire         ilas_sum_octets,
-    // State: synchronised; samples wait in the buffer; must start anew (one cycle), because of (bits of LinkError).
+    // State: synchronised; samples wait in the buffer; an error among them (one cycle); must start anew (one cycle), because of
+    // (bits of LinkError).
     output wire         synchronised,
     output wire         ready,
+    output wire         erroneous,
     output reg          failed,
     output reg  [15:0]  failed_kinds,
     // Two samples, the first in bits 15:0, and what may be wrong with them: {ILAS, bits 4:0 of LinkError}.
@@ -65,6 +66,7 @@ module jesd204b_lane (
         held_disperr <= disperr;
     end
 
+    reg        in_data;
     wire [1:0] cgs_state;
     wire       cgs_lost;
 
@@ -79,6 +81,20 @@ module jesd204b_lane (
     );
 
     assign synchronised = cgs_state == CGS_DATA;
+
+    // Scrambled data do not repeat themselves: four equal beats in a row are a lane that is stuck at something valid.
+    reg  [1:0] equal_beats;
+    reg        stuck;
+
+    always @(posedge clk) begin
+        stuck <= 1'b0;
+        if (restart || !in_data || !scrambling || data != held_data || {notintable, disperr} != 8'd0) begin
+            equal_beats <= 2'd0;
+        end else begin
+            equal_beats <= equal_beats + (equal_beats != 2'd3 ? 2'd1 : 2'd0);
+            stuck <= equal_beats == 2'd2;
+        end
+    end
 
     wire [31:0] aligned_data;
     wire [3:0]  aligned_charisk;
@@ -109,7 +125,6 @@ module jesd204b_lane (
 
     // Position: counted from the first /R/ on and never corrected; a sender that drifts off is found by its characters.
     reg        active;
-    reg        in_data;
     reg  [1:0] multiframe;
     reg  [6:0] beat;
     wire       running = start || active;
@@ -133,7 +148,7 @@ module jesd204b_lane (
         end
     end
 
-    wire [16:0] ilas_mismatch;
+    wire [21:0] ilas_mismatch;
     wire        ilas_configuration_bad;
     wire        ilas_structure_bad;
     wire [31:0] ilas_word;
@@ -147,7 +162,7 @@ module jesd204b_lane (
         .multiframe(multiframe),
         .data(aligned_data),
         .charisk(aligned_charisk),
-        .expected(ilas_expected | {91'd0, lane_id, 32'd0}),
+        .expected(ilas_expected),
         .compare(ilas_compare),
         .sum_octets(ilas_sum_octets),
         .mismatch(ilas_mismatch),
@@ -162,14 +177,17 @@ module jesd204b_lane (
     wire [3:0]  unexpected;
     wire [3:0]  frame_misplaced;
     wire [3:0]  multiframe_misplaced;
-    wire        commas;
+    wire        replacement_broken;
+    wire        left;
     wire        misaligned;
 
     jesd204b_replacement replacement (
         .clk(clk),
         .rst(restart),
         .scrambling(scrambling),
+        .never(no_replacement),
         .valid(in_data),
+        .multiframe_first(beat == 7'd0),
         .frame_end(frame_end),
         .multiframe_end(multiframe_end),
         .s_data(aligned_data),
@@ -178,10 +196,12 @@ module jesd204b_lane (
         .s_disperr(aligned_disperr),
         .m_data(restored_data),
         .m_kinds(restored_kinds),
+        .erroneous(erroneous),
         .unexpected(unexpected),
         .frame_misplaced(frame_misplaced),
         .multiframe_misplaced(multiframe_misplaced),
-        .commas(commas),
+        .broken(replacement_broken),
+        .left(left),
         .misaligned(misaligned)
     );
 
@@ -195,6 +215,21 @@ module jesd204b_lane (
         .m_data(sample_data)
     );
 
+    wire        held_valid;
+    wire [31:0] held_sample;
+    wire [5:0]  held_kinds;
+
+    jesd204b_lookback lookback (
+        .clk(clk),
+        .rst(restart),
+        .s_valid(in_data),
+        .s_data(sample_data),
+        .s_kinds({ilas_configuration_bad, restored_kinds}),
+        .m_valid(held_valid),
+        .m_data(held_sample),
+        .m_kinds(held_kinds)
+    );
+
     wire [15:0] latency;
     wire        overflow;
     wire        underflow;
@@ -205,9 +240,9 @@ module jesd204b_lane (
     ) elastic_buffer (
         .clk(clk),
         .rst(restart),
-        .write(in_data),
-        .write_data(sample_data),
-        .write_kinds({ilas_configuration_bad, restored_kinds}),
+        .write(held_valid),
+        .write_data(held_sample),
+        .write_kinds(held_kinds),
         .ready(ready),
         .read(read),
         .read_data(m_data),
@@ -218,15 +253,15 @@ module jesd204b_lane (
     );
 
     wire ilas_failed = in_ilas && multiframe_end && multiframe == 2'd3 && ilas_structure_bad;
-    wire fails = cgs_lost || stray || ilas_failed || commas || misaligned || overflow || underflow;
+    wire fails = cgs_lost || stuck || stray || ilas_failed || left || misaligned || overflow || underflow;
 
     always @(posedge clk) begin
         failed <= fails && enable && !restart;
         if (fails) begin
             failed_kinds <= 16'd0;
-            failed_kinds[KIND_UNEXPECTED_K] <= commas;
+            failed_kinds[KIND_UNEXPECTED_K] <= left;
             failed_kinds[KIND_FRAME_MISALIGNED] <= misaligned;
-            failed_kinds[KIND_CGS_LOST] <= cgs_lost;
+            failed_kinds[KIND_CGS_LOST] <= cgs_lost || stuck;
             failed_kinds[KIND_OVERFLOW] <= overflow;
             failed_kinds[KIND_UNDERFLOW] <= underflow;
             failed_kinds[KIND_ILAS_MISMATCH] <= stray || ilas_failed;
@@ -242,10 +277,11 @@ module jesd204b_lane (
         .unexpected(unexpected),
         .frame_misplaced(frame_misplaced),
         .multiframe_misplaced(multiframe_misplaced),
-        .cgs_lost(cgs_lost),
+        .replacement_broken(replacement_broken),
+        .cgs_lost(cgs_lost || stuck),
         .overflow(overflow),
         .underflow(underflow),
-        .ilas_mismatch({ilas_mismatch[16] || stray, ilas_mismatch[15:0]}),
+        .ilas_mismatch({ilas_mismatch[21] || stray, ilas_mismatch[20:0]}),
         .cgs_state(cgs_state),
         .ilas_done(in_data),
         .released(read),

@@ -15,17 +15,18 @@ module jesd204b_lane_counters (
     input  wire [3:0]  unexpected,
     input  wire [3:0]  frame_misplaced,
     input  wire [3:0]  multiframe_misplaced,
+    input  wire        replacement_broken,
     input  wire        cgs_lost,
     input  wire        overflow,
     input  wire        underflow,
-    input  wire [16:0] ilas_mismatch,
+    input  wire [21:0] ilas_mismatch,
     // State to be read beside the counters.
     input  wire [1:0]  cgs_state,
     input  wire        ilas_done,
     input  wire        released,
     input  wire [15:0] latency,
     input  wire [31:0] ilas_word,
-    // Read: words 0 to 6 as in the register map, 8 to 11 the configuration received. Data follows by a cycle.
+    // Read: words 0 to 7 as in the register map, 8 to 11 the configuration received. Data follows by a cycle.
     input  wire        reg_select,
     input  wire [3:0]  reg_word,
     output reg  [31:0] reg_rdata
@@ -85,16 +86,25 @@ module jesd204b_lane_counters (
         .count(count_cgs_lost)
     );
 
-    reg [16:0] seen_mismatch;
+    wire [15:0] count_replacement;
+
+    jesd204b_counter counter_replacement (
+        .clk(clk),
+        .rst(rst || clear),
+        .events({3'd0, replacement_broken}),
+        .count(count_replacement)
+    );
+
+    reg [21:0] seen_mismatch;
     reg        seen_overflow;
     reg        seen_underflow;
 
     always @(posedge clk) begin
         if (rst || clear) begin
-            seen_mismatch <= 17'd0;
+            seen_mismatch <= 22'd0;
             seen_overflow <= 1'b0;
             seen_underflow <= 1'b0;
-        end else if (overflow || underflow || ilas_mismatch != 17'd0) begin
+        end else if (overflow || underflow || ilas_mismatch != 22'd0) begin
             seen_mismatch <= seen_mismatch | ilas_mismatch;
             seen_overflow <= seen_overflow || overflow;
             seen_underflow <= seen_underflow || underflow;
@@ -109,8 +119,9 @@ module jesd204b_lane_counters (
                 4'd2: reg_rdata <= {16'd0, count_notintable};
                 4'd3: reg_rdata <= {16'd0, count_unexpected};
                 4'd4: reg_rdata <= {count_multiframe, count_frame};
-                4'd5: reg_rdata <= {15'd0, seen_mismatch};
+                4'd5: reg_rdata <= {10'd0, seen_mismatch};
                 4'd6: reg_rdata <= {16'd0, count_cgs_lost};
+                4'd7: reg_rdata <= {16'd0, count_replacement};
                 4'd8, 4'd9, 4'd10, 4'd11: reg_rdata <= ilas_word;
                 default: reg_rdata <= 32'd0;
             endcase

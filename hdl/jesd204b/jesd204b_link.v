@@ -21,14 +21,19 @@ module jesd204b_link #(
     input  wire                read,
     // Configuration, steady while enabled.
     input  wire                scrambling,
+    input  wire                no_replacement,
     input  wire [1:0]          frame_last,
     input  wire [6:0]          multiframe_last,
     input  wire [127:0]        ilas_expected,
-    input  wire [16:0]         ilas_compare,
+    input  wire                ilas_per_die,
+    input  wire [21:0]         ilas_compare,
     input  wire                ilas_sum_octets,
-    // State of the lanes together: all synchronised; all have samples; one has failed (one cycle), because of.
+    // State of the lanes together: all synchronised; one has samples; all have; an error among them (one cycle); one has failed
+    // (one cycle), because of.
     output wire                synchronised,
+    output wire                started,
     output wire                ready,
+    output wire                erroneous,
     output wire                failed,
     output reg  [15:0]         failed_kinds,
     // Samples and marks of each lane.
@@ -43,10 +48,13 @@ module jesd204b_link #(
 
     wire [LANES-1:0]    lane_synchronised;
     wire [LANES-1:0]    lane_ready;
+    wire [LANES-1:0]    lane_erroneous;
     wire [LANES-1:0]    lane_failed;
     wire [LANES*16-1:0] lane_failed_kinds;
 
     assign synchronised = !enable || lane_synchronised == {LANES{1'b1}};
+    assign started = enable && lane_ready != {LANES{1'b0}};
+    assign erroneous = lane_erroneous != {LANES{1'b0}};
     assign ready = !enable || lane_ready == {LANES{1'b1}};
     assign failed = lane_failed != {LANES{1'b0}};
 
@@ -73,6 +81,7 @@ module jesd204b_link #(
     genvar n;
     generate
         for (n = 0; n < LANES; n = n + 1) begin : lanes
+            // A converter of several dies with a link of one lane each counts from 0 on every die.
             localparam [4:0] LANE_ID = n;
             jesd204b_lane lane (
                 .clk(clk),
@@ -85,15 +94,16 @@ module jesd204b_link #(
                 .restart(restart_lanes),
                 .armed(armed),
                 .read(read && enable),
-                .lane_id(LANE_ID),
                 .scrambling(scrambling),
+                .no_replacement(no_replacement),
                 .frame_last(frame_last),
                 .multiframe_last(multiframe_last),
-                .ilas_expected(ilas_expected),
+                .ilas_expected(ilas_expected | (ilas_per_die ? 128'd0 : {91'd0, LANE_ID, 32'd0})),
                 .ilas_compare(ilas_compare),
                 .ilas_sum_octets(ilas_sum_octets),
                 .synchronised(lane_synchronised[n]),
                 .ready(lane_ready[n]),
+                .erroneous(lane_erroneous[n]),
                 .failed(lane_failed[n]),
                 .failed_kinds(lane_failed_kinds[n*16 +: 16]),
                 .m_data(m_data[n*32 +: 32]),

@@ -1,7 +1,8 @@
 // Local multiframe clock, one for all links, so that all of them release on the same tick (JESD204B 6.3).
 //
 // The first SYSREF edge after reset sets the phase; later ones are only checked against it, since a clock that moves while
-// samples flow would break what it is there for. Without SYSREF it runs free (subclass 0).
+// samples flow would break what it is there for. `once`: they are not even looked at, for a SYSREF that is given once or
+// that stops at any phase. Without SYSREF the LMFC runs free (subclass 0).
 
 `timescale 1ns / 1fs
 `default_nettype none
@@ -14,6 +15,7 @@ module jesd204b_lmfc (
     // Configuration, steady out of reset: beats of a multiframe less one; beats that the LMFC lags SYSREF by.
     input  wire [6:0] multiframe_last,
     input  wire [6:0] offset,
+    input  wire       once,
     // Beats since the LMFC edge.
     output reg  [6:0] count,
     // A SYSREF has set the phase; a later one disagreed, one cycle.
@@ -34,7 +36,7 @@ module jesd204b_lmfc (
         count <= next;
         if (rising) begin
             aligned <= 1'b1;
-            misaligned <= aligned && next != phase;
+            misaligned <= aligned && !once && next != phase;
             if (!aligned) begin
                 count <= phase;
             end

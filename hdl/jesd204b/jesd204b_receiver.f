@@ -3,11 +3,13 @@ jesd204b_aligner.v
 jesd204b_ilas.v
 jesd204b_replacement.v
 jesd204b_descrambler.v
+jesd204b_lookback.v
 jesd204b_elastic_buffer.v
 jesd204b_counter.v
 jesd204b_lane_counters.v
 jesd204b_lane.v
 jesd204b_link.v
+jesd204b_lane_map.v
 jesd204b_lmfc.v
 jesd204b_sync.v
 jesd204b_transport.v

@@ -16,6 +16,8 @@ from sim.adc import AdcTransmitter, Beats, LinkConfig, SampleSource
 CHUNK = 32
 """Beats made at a time; SYNC~ is looked at between them."""
 WORD_CHANNELS = 64
+REQUEST_BEATS = 9
+"""SYNC~ low for less is an error report (two frames) and no request."""
 REGISTERS = register_map()["JESD204B"]
 
 
@@ -63,6 +65,8 @@ class TB:
         self.link_up_log: list[tuple[int, int]] = []
         self.sync_log: list[tuple[int, int]] = []
         self.down_kinds = 0
+        self.request_beats = REQUEST_BEATS
+        self._low = [REQUEST_BEATS] * self.links
 
     async def reset(self) -> None:
         """Stop the lanes and reset the receiver."""
@@ -88,16 +92,23 @@ class TB:
 
     async def _play(self) -> None:
         dut, edge = self.dut, RisingEdge(self.dut.clk)
+        flags = (dut.lane_charisk, dut.lane_notintable, dut.lane_disperr, dut.sysref)
+        driven: tuple[int, ...] = ()
         while True:
-            beats = self.transmitter.beats(CHUNK, int(dut.sync_n.value))
+            beats = self.transmitter.beats(CHUNK, self._not_requested())
             for data, k, table, disparity, sysref in self._packed(beats):
                 dut.lane_data.value = data
-                dut.lane_charisk.value = k
-                dut.lane_notintable.value = table
-                dut.lane_disperr.value = disparity
-                dut.sysref.value = sysref
+                # Nearly always as they were, and a write costs more than a comparison.
+                if (k, table, disparity, sysref) != driven:
+                    driven = (k, table, disparity, sysref)
+                    for signal, value in zip(flags, driven, strict=True):
+                        signal.value = value
                 await edge
                 self._observe()
+
+    def _not_requested(self) -> int:
+        """SYNC~ as converters take it: low for long enough is a request, and high again ends it."""
+        return sum((low < self.request_beats) << link for link, low in enumerate(self._low))
 
     def _packed(self, beats: Beats):
         data = [int.from_bytes(row.tobytes(), "little") for row in beats.data]
@@ -115,6 +126,8 @@ class TB:
         if not self.link_up_log or self.link_up_log[-1][1] != up:
             self.link_up_log.append((self.cycle, up))
             self.runs += up
+        for link in range(self.links):
+            self._low[link] = 0 if sync_n >> link & 1 else self._low[link] + 1
         if not self.sync_log or self.sync_log[-1][1] != sync_n:
             self.sync_log.append((self.cycle, sync_n))
         if not up and self.runs:
@@ -164,8 +177,8 @@ class TB:
                 return int(data) if value is None else 0, error
         raise AssertionError(f"no answer to an access of 0x{address:x}")
 
-    async def write(self, name: str, value: int) -> None:
-        _, error = await self.access(REGISTERS[name].address(), value)
+    async def write(self, name: str, value: int, index: int = 0) -> None:
+        _, error = await self.access(REGISTERS[name].address(index), value)
         assert not error, f"write of {value} to {name} refused"
 
     async def read(self, name: str, index: int = 0, field: str | None = None) -> int:
@@ -184,9 +197,15 @@ class TB:
         scrambling = values.pop("scrambling", int(config.scrambling))
         subclass = values.pop("subclass", config.subclass)
         sum_octets = values.pop("sum_octets", int(config.fchk_over_octets))
+        options = {
+            name.upper(): values.pop(name)
+            for name in ("error_report", "sysref_once", "no_replacement")
+            if name in values
+        }
         for name, value in values.items():
             await self.write(name.upper(), value)
-        await self.write("CTRL", 1 | scrambling << 1 | subclass << 2 | sum_octets << 3)
+        control = {"ENABLE": 1, "SCRAMBLING": scrambling, "SUBCLASS": subclass, "SUM_OCTETS": sum_octets, **options}
+        await self.write("CTRL", sum(REGISTERS["CTRL"][name].put(value) for name, value in control.items()))
 
     async def bring_up(
         self, config: LinkConfig, source: SampleSource, *, registers: dict[str, int] | None = None, **options
