@@ -23,6 +23,11 @@ def test_goodput_counts_from_first_to_last_byte():
     assert result.average_gbps == pytest.approx(2000 * 8 / 10_000)
 
 
+def test_a_port_that_runs_ahead_of_the_wire_does_not_make_it_faster():
+    packets = [DataPacket(1000 + 20 * psn, 1010 + 20 * psn, OCTETS, 1000, 2, psn, psn == 3) for psn in range(4)]
+    assert figures(packets, [Post(900, 1)], [Done(3000, True)]).goodput_gbps == pytest.approx(80.0)
+
+
 def test_idle_time_between_busy_intervals_does_not_count():
     packets = [packet(1000, 0, ends=True), packet(50_000, 1, ends=True)]
     posts, dones = [Post(900, 1), Post(49_900, 1)], [Done(3000, True), Done(52_000, True)]
