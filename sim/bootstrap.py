@@ -78,11 +78,11 @@ def install_debian_packages() -> None:
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     log = BUILD / "setup-debian.log"
     say(f"installing {len(missing)} Debian packages: {' '.join(missing)} (log: {log.relative_to(ROOT)})")
-    run(["apt-get", "update"], log, environment)
-    run(command, log, environment)
+    run("apt-get update", ["apt-get", "update"], log, environment)
+    run("apt-get install", command, log, environment)
 
 
-def run(command: list[str], log: Path, environment: dict[str, str] | None = None) -> None:
+def run(what: str, command: list[str], log: Path, environment: dict[str, str] | None = None) -> None:
     """Run a command with its output in ``log``, a sign of life every few seconds, and a limit."""
     started = time.monotonic()
     with log.open("ab") as output:
@@ -95,7 +95,7 @@ def run(command: list[str], log: Path, environment: dict[str, str] | None = None
                     process.wait(timeout=15)
                 except subprocess.TimeoutExpired:
                     elapsed = time.monotonic() - started
-                    say(f"{command[0].rsplit('/', 1)[-1]} {command[1]} is still at work ({elapsed:.0f} s)")
+                    say(f"{what} ({elapsed:.0f} s)")
                     if elapsed > INSTALL_LIMIT_SECONDS:
                         sys.exit(
                             f"setup: {' '.join(command[:3])} took longer than {INSTALL_LIMIT_SECONDS} s; see {log}"
@@ -135,8 +135,9 @@ def install_python_packages() -> None:
         return
     log = BUILD / "setup-python.log"
     say(f"making .venv with {sum(1 for line in LOCK.read_text().splitlines() if '==' in line)} locked packages")
-    run([SYSTEM_PYTHON, "-m", "venv", "--clear", "--system-site-packages", str(VENV)], log)
+    run("making .venv", [SYSTEM_PYTHON, "-m", "venv", "--clear", "--system-site-packages", str(VENV)], log)
     run(
+        "installing Python packages",
         [
             str(VENV / "bin" / "python"),
             "-m",
@@ -157,11 +158,36 @@ def fetch_kernel() -> None:
     if (KERNELS / "kernel.json").exists():
         return
     say("unpacking Debian's kernel for the micro-VM")
-    run([str(VENV / "bin" / "python"), "-m", "sim.peers.vm_kernel"], BUILD / "setup-kernel.log")
+    run("unpacking the kernel", [str(VENV / "bin" / "python"), "-m", "sim.peers.vm_kernel"], BUILD / "setup-kernel.log")
+
+
+def refuse_foreign_folders() -> None:
+    """Say what to do if somebody else's set-up, root's usually, made the folders that this one must write."""
+    made = [path for path in (BUILD, VENV) if path.exists()]
+    foreign = [
+        path for path in (*made, BUILD / "runs", BUILD / "hdl") if path.exists() and not os.access(path, os.W_OK)
+    ]
+    if foreign or not os.access(ROOT, os.W_OK):
+        theirs = " ".join(str(path) for path in (made if foreign else [ROOT]))
+        sys.exit(
+            f"setup: another user owns {foreign[0] if foreign else ROOT}, and you may not write there; take it over:\n"
+            f"  sudo chown -R $(id -u):$(id -g) {theirs}"
+        )
+
+
+def hand_over() -> None:
+    """Give what root's set-up made to whom the checkout belongs, so that the next command needs no root."""
+    owner = ROOT.stat()
+    if os.geteuid() != 0 or owner.st_uid == 0:
+        return
+    for top in (BUILD, VENV):
+        for path in (top, *top.rglob("*")):
+            os.chown(path, owner.st_uid, owner.st_gid, follow_symlinks=False)
 
 
 def main() -> None:
     """Install what is missing, one process at a time."""
+    refuse_foreign_folders()
     BUILD.mkdir(exist_ok=True)
     with (BUILD / "setup.lock").open("w") as lock:
         try:
@@ -172,6 +198,7 @@ def main() -> None:
         install_debian_packages()
         install_python_packages()
         fetch_kernel()
+    hand_over()
 
 
 if __name__ == "__main__":

@@ -55,7 +55,8 @@ def run_scenario(scenario: Scenario, options: Options = Options(), console: Cons
         narrator.say(str(error))
         return CANNOT_RUN
     except OSError as error:
-        narrator.say(f"FAIL: {scenario.name}: {error}", style="bold red")
+        where = f" (the run writes to {shown(directory)})" if error.filename is None else ""
+        narrator.say(f"FAIL: {scenario.name}: {error}{where}", style="bold red")
         return FAILED
     except KeyboardInterrupt:
         narrator.say(f"interrupted: peer and simulator are stopped; what was received is in {shown(directory)}")
@@ -124,6 +125,8 @@ def _judge(
         with narrator.working("verifying"):
             account = run_figures(plan, description)
             report = write_report(plan.directory, account.figures, account.pictures)
+    except OSError:
+        raise
     except Exception as error:  # a verdict is due whatever is wrong with what the session left
         with (plan.directory / LOG).open("a") as log:
             traceback.print_exc(file=log)
@@ -175,7 +178,8 @@ def _report_failure(
 ) -> int:
     report = write_report(directory, failed_figures(scenario, description, reason))
     narrator.say(f"FAIL: {scenario.name}: {reason}", style="bold red")
-    narrator.say(f"log: {shown(directory)}/{LOG}, verdict in {shown(directory)}/report.json")
+    log = f"log: {shown(directory)}/{LOG}, " if (directory / LOG).exists() else ""
+    narrator.say(f"{log}verdict: {shown(directory)}/report.json")
     return FAILED if report.verdict == "fail" else CANNOT_RUN
 
 

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,13 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from sim.run.failure import Failure
-from sim.run.narrator import Narrator
+from sim.run.narrator import Narrator, shown
 from sim.run.plan import Plan
 from sim.sources import ROOT
 
 SESSION_LIMIT_SECONDS = 3600.0
 STOP_SECONDS = 5.0
 POLL_SECONDS = 0.1
+LEAST_FREE_BYTES = 64 << 10
 LOG = "run.log"
 _KILLED = re.compile(r"return code: -(\d+)")
 """How cocotb's runner tells of a simulator that a signal ended."""
@@ -80,6 +82,10 @@ def _progress(plan: Plan) -> str:
 
 
 def _tail(path: Path, lines: int = 25) -> str:
+    """Why a session ended that could not say it itself."""
+    free = shutil.disk_usage(path.parent).free
+    if free < LEAST_FREE_BYTES:
+        return f"{shown(path.parent)} is on a full disk: {free} bytes are free"
     said = path.read_text(errors="replace")
     killed = _KILLED.search(said)
     if killed:

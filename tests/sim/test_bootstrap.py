@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -34,4 +35,39 @@ def test_setup_with_everything_there_says_nothing():
 def test_a_failing_command_shows_the_end_of_its_log(tmp_path):
     log = tmp_path / "log"
     with pytest.raises(SystemExit, match="the reason"):
-        bootstrap.run([sys.executable, "-c", "print('the reason'); raise SystemExit(3)"], log)
+        bootstrap.run("trying", [sys.executable, "-c", "print('the reason'); raise SystemExit(3)"], log)
+
+
+NOBODY = 65534
+
+
+@pytest.fixture
+def checkout(tmp_path, monkeypatch):
+    """A checkout that is not root's, set up by root."""
+    for name, folder in (("ROOT", "."), ("BUILD", "build"), ("VENV", ".venv")):
+        monkeypatch.setattr(bootstrap, name, tmp_path / folder)
+    (tmp_path / "build" / "runs").mkdir(parents=True)
+    (tmp_path / ".venv").mkdir()
+    (tmp_path / ".venv" / "python").symlink_to("/usr/bin/python3")
+    return tmp_path
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_what_root_sets_up_belongs_to_the_checkouts_owner(checkout):
+    os.chown(checkout, NOBODY, NOBODY)
+    bootstrap.hand_over()
+    for path in (checkout / "build" / "runs", checkout / ".venv" / "python"):
+        assert path.lstat().st_uid == NOBODY
+    assert Path("/usr/bin/python3").stat().st_uid == 0
+
+
+def test_folders_of_another_user_are_refused_with_the_line_that_mends_it(checkout, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda path, mode: path.name != "runs")
+    with pytest.raises(SystemExit) as refusal:
+        bootstrap.refuse_foreign_folders()
+    assert f"another user owns {checkout / 'build' / 'runs'}" in str(refusal.value)
+    assert f"sudo chown -R $(id -u):$(id -g) {checkout / 'build'} {checkout / '.venv'}" in str(refusal.value)
+
+
+def test_own_folders_are_not_refused(checkout):
+    bootstrap.refuse_foreign_folders()

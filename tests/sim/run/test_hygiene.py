@@ -151,3 +151,20 @@ def test_a_killed_runner_takes_the_vm_with_it(start):
     os.kill(run.process.pid, signal.SIGKILL)
     run.process.wait(10)
     run.assert_nothing_left()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a small file system")
+@pytest.mark.parametrize("size", ["60k", "200k"])
+def test_a_full_disk_fails_the_run_in_a_line(tmp_path, size):
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(tmp_path)], check=True)
+    try:
+        command = [sys.executable, "-m", "sim", "run", "smoke", "--peer", "model", "--no-waves"]
+        command += ["--output", str(tmp_path / "run")]
+        run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False)
+        assert run.returncode == 1
+        assert "Traceback" not in run.stdout + run.stderr
+        assert "space" in run.stdout or "full disk" in run.stdout
+        report = tmp_path / "run" / "report.json"
+        assert not report.exists() or json.loads(report.read_text())["verdict"] == "fail"
+    finally:
+        subprocess.run(["umount", str(tmp_path)], check=True)
