@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -44,19 +45,22 @@ class ProbeEvent:
         return self.value >> 32, self.value & 0xFFFFFFFF
 
 
-def read_probe(path: Path) -> list[ProbeEvent]:
-    """Return all events of a probe file in the order of time.
+def read_probe(path: Path, kinds: Container[str] = frozenset(Kind)) -> list[ProbeEvent]:
+    """Return the events of a probe file that are of ``kinds``, in the order of time.
 
-    Raise ``FileNotFoundError`` if it was not written, ``ValueError`` naming the line if one is malformed.
+    Most tell of packets; whoever needs only the others should say so. Raise ``FileNotFoundError`` if the file was not
+    written, ``ValueError`` naming the line if one is malformed.
     """
-    lines = path.read_text().splitlines()
-    if not lines or lines[0] != "cycle,kind,value":
-        raise ValueError(f"{path} is not a probe file")
-    events = []
-    for number, line in enumerate(lines[1:], start=2):
-        try:
-            cycle, kind, value = line.split(",")
-            events.append(ProbeEvent(int(cycle), Kind(kind), int(value)))
-        except ValueError as error:
-            raise ValueError(f"{path}:{number}: {line!r} is not an event") from error
-    return events
+    with path.open() as lines:
+        if next(lines, "") != "cycle,kind,value\n":
+            raise ValueError(f"{path} is not a probe file")
+        events = []
+        for number, line in enumerate(lines, start=2):
+            try:
+                cycle, kind, value = line.split(",")
+                event = ProbeEvent(int(cycle), Kind(kind), int(value))
+            except ValueError as error:
+                raise ValueError(f"{path}:{number}: {line.rstrip()!r} is not an event") from error
+            if kind in kinds:
+                events.append(event)
+        return events

@@ -47,6 +47,7 @@ from sim.session.shot import Shot
 
 _NEVER = ("PROTOCOL_ERRORS", "RELEASES_IGNORED")
 """Ring counters that only a fault of the design can raise."""
+_KINDS = frozenset({Kind.DOORBELL, Kind.FRAME_COMMITTED, Kind.MEMORY_WRITE, Kind.RING_USED})
 _SHOWN_PACKETS = 400
 FRAMES = "frames.h5"
 _RECEIVE_QUEUE, _COMPLETION_QUEUE, _INLINE_BYTES, _SGE = 128, 128, 256, 16
@@ -65,7 +66,7 @@ def run_figures(plan: Plan, description: PeerDescription | None) -> Account:
     """Verify the frames of a finished session, store them, and gather its figures."""
     result = json.loads(plan.result_path.read_text())
     scenario = plan.scenario
-    events = read_probe(plan.events_path)
+    events = read_probe(plan.events_path, _KINDS)
     played = [Shot(**shot) for shot in result["shots"]]
     packets = read_packets(plan.packets_path)
     stream = _stream_figures(scenario, result, events, packets)

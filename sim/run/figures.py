@@ -1,7 +1,7 @@
 """Figures in simulated time: a pure function of packets, doorbells, completions and frame ends.
 
 Two definitions matter for comparison. *Goodput* is payload bits (each byte once, however often it was sent) over the
-time from the first to the last payload byte that leaves the MAC, over the intervals in which work was outstanding.
+time that their frames take on the wire, from the first to the last, in the intervals in which work was outstanding.
 *Latency* of a frame is from its last byte in the ring to its completion, less the wire time of what had not left by
 then, less the link model's delays and turnaround: what the design itself adds.
 """
@@ -15,7 +15,7 @@ from statistics import median
 WIRE_OVERHEAD_OCTETS = 24  # preamble and delimiter 8, FCS 4, gap 12
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class DataPacket:
     """One data packet as it left the MAC; cycles are of its first and last beat."""
 

@@ -153,6 +153,8 @@ async def all_kinds(dut):  # noqa: PLR0915 - one story from the first event to t
     assert sorted(events, key=repr) == sorted(tb.expected, key=repr)
     assert [e.cycle for e in events] == sorted(e.cycle for e in events)
     assert events[1].doorbell == (ring, 0xFFFFFFFF)
+    doorbells = read_probe(Path(os.environ["EB_RUN"]) / "probe.csv", {Kind.DOORBELL})
+    assert doorbells == [event for event in events if event.kind is Kind.DOORBELL]
 
 
 def test_malformed_files_are_named(tmp_path):
