@@ -1,10 +1,13 @@
 """The whole pipeline against the in-process model: recovery, determinism, expectations that can fail."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
 from host.frame_layout import HEADER, DropCause
 from host.receive.capture import CaptureReader
+from sim.run.packet_log import read_packets
 from sim.scenario.load import parse
 from tests.sim.run.scenario_runs import SMALL, run
 
@@ -62,17 +65,21 @@ def test_a_fault_on_an_acknowledgement_is_repaired(tmp_path, action, position):
 def test_the_psn_wraps_in_the_middle_of_a_frame(tmp_path):
     outcome = run(tmp_path, {"rdma": {"start_psn": 0xFFFFF8}})
     assert outcome.code == 0, outcome.report["reasons"]
+    assert [packet.psn for packet in read_packets(tmp_path / "packets.bin")][7:9] == [0xFFFFFF, 0]
 
 
 @pytest.mark.parametrize("pmtu", [256, 512, 1024, 2048])
 def test_every_pmtu_carries_frames(tmp_path, pmtu):
     outcome = run(tmp_path, {"rdma": {"pmtu": pmtu}, "acquisition": {"samples": 126, "shots": 1}})
     assert outcome.code == 0, outcome.report["reasons"]
+    assert max(packet.payload_octets for packet in read_packets(tmp_path / "packets.bin")) == pmtu
 
 
 def test_more_queue_pairs_share_the_frames(tmp_path):
     outcome = run(tmp_path, {"rdma": {"qps": 3}, "acquisition": {"shots": 6}})
     assert outcome.code == 0, outcome.report["reasons"]
+    frames = [packet.queue_pair for packet in read_packets(tmp_path / "packets.bin") if packet.ends_frame]
+    assert list(Counter(frames).values()) == [2, 2, 2]
 
 
 def test_photoacoustic_frames_with_a_laser_that_jitters_and_fails(tmp_path):
@@ -93,6 +100,7 @@ def test_photoacoustic_frames_with_a_laser_that_jitters_and_fails(tmp_path):
 def test_more_shots_than_slots_reuse_the_slots(tmp_path):
     outcome = run(tmp_path, {"host": {"slots": 2}, "acquisition": {"shots": 5}})
     assert outcome.code == 0, outcome.report["reasons"]
+    assert [record.slot for record in CaptureReader(tmp_path / "capture.bin")] == [0, 1, 0, 1, 0]
     # A frame that waits for a slot goes out when there is one, not when the next frame comes.
     assert outcome.simulated["latency_us"]["max"] < 8.0
 
