@@ -53,6 +53,8 @@ class BlockPump:
         self._slot = 0
         self._offset = 0
         self._open = False
+        self.frames_completed = 0
+        """Frames that have arrived, by completions of their last work requests; counted by whoever reads those."""
         self.posted = 0
         self.completed = 0
 
@@ -70,6 +72,11 @@ class BlockPump:
     def starved_of_slots(self) -> bool:
         """The next block starts a frame for which no slot is free."""
         return bool(self._waiting) and not self._open and not self._slot_free()
+
+    @property
+    def awaits_host(self) -> bool:
+        """The next block waits for a slot, and the frame in it has arrived: only the receiving host holds it."""
+        return self.starved_of_slots and self.slots_needed <= self.frames_completed
 
     @property
     def slots_needed(self) -> int:

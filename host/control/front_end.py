@@ -88,6 +88,7 @@ class FrontEnd:
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
         self._taken = 0
+        self._ring_control = 0
 
     async def read(self, block: str, register: str, index: int = 0) -> int:
         """Read a register by block and name."""
@@ -147,6 +148,20 @@ class FrontEnd:
         value = control["ENABLE"].put(1) | control["SOURCE"].put(source) | control["GENERATE"].put(int(generate))
         await self.write("ACQUISITION", "CTRL", value)
 
+    async def hold_triggers(self, source: Source) -> None:
+        """Count triggers of ``source`` and drop them, until they are accepted; an open window ends as it should."""
+        control = register_map()["ACQUISITION"]["CTRL"]
+        value = control["ENABLE"].put(1) | control["SOURCE"].put(source) | control["HOLD"].put(1)
+        await self.write("ACQUISITION", "CTRL", value)
+
+    async def window_closed(self) -> bool:
+        """No window is open, and none can open while triggers are held."""
+        return not register_map()["ACQUISITION"]["STATUS"]["WINDOW_OPEN"].get(await self.read("ACQUISITION", "STATUS"))
+
+    async def disable_link(self) -> None:
+        """Take all links down: SYNC~ low, until :meth:`configure_link`."""
+        await self.write("JESD204B", "CTRL", 0)
+
     async def stop_triggers(self) -> None:
         """Ignore triggers from now on; an open window ends as it should, and shots will count from 0 again."""
         await self.write("ACQUISITION", "CTRL", 0)
@@ -158,9 +173,15 @@ class FrontEnd:
         await self.write("RING", "IRQ_THRESHOLD", settings.irq_threshold)
         await self.write("RING", "IRQ_TIMEOUT", timeout)
         control = register_map()["RING"]["CTRL"]
-        await self.write("RING", "CTRL", control["FLUSH_ON_FRAME_END"].put(int(settings.flush_on_frame_end)) | 1)
+        self._ring_control = control["FLUSH_ON_FRAME_END"].put(int(settings.flush_on_frame_end)) | 1
+        await self.write("RING", "CTRL", self._ring_control)
         self._taken = await self.read("RING", "BLOCK_COUNT")
         await self.write("RING", "BLOCK_ACK", self._taken)
+
+    async def host_stalled(self, stalled: bool) -> None:
+        """Say whether frames wait for the receiving host, so that frames refused meanwhile are counted as its doing."""
+        bit = register_map()["RING"]["CTRL"]["HOST_STALLED"].put(int(stalled))
+        await self.write("RING", "CTRL", self._ring_control | bit)
 
     async def take_blocks(self) -> list[Block]:
         """Read the table entries of all new blocks and acknowledge them, which also lowers the interrupt."""

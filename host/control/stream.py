@@ -52,6 +52,7 @@ class Stream:
         self._slot_credit = slot_credit
         self._lane = 0
         self._draining = False
+        self._completions_interrupt = False
         self.statistics = StreamStatistics()
         self.posts: list[int] = []
         """Work requests of each doorbell so far."""
@@ -89,16 +90,19 @@ class Stream:
 
     async def serve(self) -> None:
         """Collect completions and post all that can be posted."""
-        stuck_before = any(pump.waiting for _, pump in self.lanes)
         for queue_pair, pump in self.lanes:
             await self._collect(queue_pair, pump)
             await self._post(queue_pair, pump)
-            # What waited for a slot goes out with it, not with the next interrupt.
-            while pump.starved_of_slots:
+            # What waited for a slot goes out with it, not with the next interrupt. A slot whose frame is still on its
+            # way is not waited for here: its completion comes first.
+            while pump.awaits_host:
+                await self._front_end.host_stalled(True)
                 pump.release(await self._slot_credit(queue_pair.number, pump.slots_needed))
+                await self._front_end.host_stalled(False)
                 await self._post(queue_pair, pump)
         stuck = any(pump.waiting for _, pump in self.lanes)
-        if stuck != stuck_before and not self._draining:
+        if stuck != self._completions_interrupt and not self._draining:
+            self._completions_interrupt = stuck
             await self._engine.completion_interrupt(stuck)
 
     async def _post(self, queue_pair: QueuePair, pump: BlockPump) -> None:
@@ -113,6 +117,7 @@ class Stream:
         completions = await queue_pair.completions()
         pump.complete(len(completions))
         self.completion_log += [(queue_pair.number, bool(completion.opcode)) for completion in completions]
+        pump.frames_completed += sum(1 for completion in completions if completion.opcode)
         self.statistics.completions += len(completions)
         self.statistics.frames_completed += sum(1 for completion in completions if completion.opcode)
         bad = [completion for completion in completions if completion.error]

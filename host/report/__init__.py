@@ -7,6 +7,7 @@ from host.report.model import (
     Fault,
     Frames,
     Host,
+    ModeSwitch,
     Packet,
     Peer,
     Report,
@@ -16,7 +17,7 @@ from host.report.model import (
     Wall,
     WallSplit,
 )
-from host.report.page import Pictures
+from host.report.page import Picture, Pictures
 from host.report.summary import print_summary
 from host.report.verdict import judge
 from host.report.write import write_report
@@ -28,8 +29,10 @@ __all__ = [
     "Fault",
     "Frames",
     "Host",
+    "ModeSwitch",
     "Packet",
     "Peer",
+    "Picture",
     "Pictures",
     "Report",
     "RunFigures",

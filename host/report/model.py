@@ -119,6 +119,17 @@ class Packet(Group):
     retransmission: bool = False
 
 
+class ModeSwitch(Group):
+    """One change of mode.
+
+    From its first register write to the first sample in the new mode, and to when triggers open windows again.
+    """
+
+    to: str
+    first_sample_us: float
+    ready_us: float
+
+
 class Simulated(Group):
     """Figures in simulated time: the same in every run of the same scenario and seed, on any machine."""
 
@@ -134,6 +145,7 @@ class Simulated(Group):
     laser_missing: Count = None
     trigger_to_completion_us: Spread | None = None
     mode_switch_us: Figure = None
+    mode_switches: list[ModeSwitch] = Field(default_factory=list)
     ring_peak_bytes: Count = None
     ring_timeline: list[tuple[float, int]] = Field(default_factory=list)
     blocks: Count = None
@@ -141,6 +153,8 @@ class Simulated(Group):
     doorbells: Count = None
     retransmitted_packets: Count = None
     link_counters: dict[str, int] = Field(default_factory=dict)
+    acquisition_counters: dict[str, int] = Field(default_factory=dict)
+    ring_counters: dict[str, int] = Field(default_factory=dict)
     rdma_counters: dict[str, int] = Field(default_factory=dict)
     packets: list[Packet] = Field(default_factory=list)
 

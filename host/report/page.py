@@ -9,7 +9,7 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from host.imaging import BMode
+from host.imaging import BMode, Path
 from host.report import plots
 from host.report.model import Report, Spread
 from host.report.text import absent, figure, relation
@@ -22,17 +22,25 @@ _PACKETS = 3000
 
 
 @dataclass(frozen=True)
-class Pictures:
-    """What can be shown of one frame: its image, and its samples int16 ``[sample, channel]`` at ``sample_rate_hz``."""
+class Picture:
+    """What can be shown of one frame of ``mode``: its image, if it has one, and its int16 ``[sample, channel]``."""
 
-    image: BMode | None = None
-    samples: NDArray[np.int16] | None = None
-    sample_rate_hz: float = 0.0
+    mode: str
+    image: BMode | None
+    samples: NDArray[np.int16]
+    sample_rate_hz: float
     caption: str = ""
 
 
 @dataclass(frozen=True)
-class _Picture:
+class Pictures:
+    """A frame of each mode."""
+
+    frames: tuple[Picture, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Drawing:
     svg: Markup
     caption: str
 
@@ -114,18 +122,19 @@ def _cards(report: Report) -> list[_Card]:
     ]
 
 
-def _figures(report: Report, pictures: Pictures) -> list[_Picture]:
+def _figures(report: Report, pictures: Pictures) -> list[_Drawing]:
     simulated = report.simulated
-    about = f" {pictures.caption}" if pictures.caption else ""
-    drawn: list[_Picture] = []
+    drawn: list[_Drawing] = []
 
     def add(svg: str, caption: str) -> None:
-        drawn.append(_Picture(Markup(svg), caption))
+        drawn.append(_Drawing(Markup(svg), caption))
 
-    if pictures.image is not None:
-        add(plots.bmode_svg(pictures.image), f"B-mode image made of received samples.{about}")
-    if pictures.samples is not None:
-        svg = plots.raw_svg(pictures.samples, pictures.sample_rate_hz)
+    for number, picture in enumerate(pictures.frames):
+        about = f" {picture.caption}" if picture.caption else ""
+        if picture.image is not None:
+            what = "B-mode image" if picture.image.path is Path.PLANE_WAVE else "Photoacoustic image"
+            add(plots.bmode_svg(picture.image, number), f"{what} made of received samples.{about}")
+        svg = plots.raw_svg(picture.samples, picture.sample_rate_hz, number)
         add(svg, f"The samples as they lay in the receiver's memory.{about}")
     if simulated.ring_timeline:
         ring = report.configuration.ring_bytes

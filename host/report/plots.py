@@ -76,19 +76,19 @@ def _responsive(match: re.Match[str]) -> str:
     return f'<svg role="img" {match[1] or match[2] or ""}'
 
 
-def bmode_svg(image: BMode) -> str:
+def bmode_svg(image: BMode, number: int = 0) -> str:
     """B-mode image with axes, scale bar and colour bar."""
     shape = np.ptp(image.depth_mm) / max(1e-9, float(np.ptp(image.lateral_mm)))
-    with _drawing("bmode", 7.0, float(np.clip(5.9 * shape + 0.6, 2.0, 9.0))) as (figure, result):
+    with _drawing(f"bmode{number}", 7.0, float(np.clip(5.9 * shape + 0.6, 2.0, 9.0))) as (figure, result):
         axes = figure.add_subplot()
         artist = draw_bmode(axes, image)
         _colour_bar(figure, axes, artist, "dB")
     return result[0]
 
 
-def raw_svg(samples: NDArray[np.int16], sample_rate_hz: float) -> str:
+def raw_svg(samples: NDArray[np.int16], sample_rate_hz: float, number: int = 0) -> str:
     """Channel data as they came, ``[sample, channel]``."""
-    with _drawing("raw", 7.0, 4.2) as (figure, result):
+    with _drawing(f"raw{number}", 7.0, 4.2) as (figure, result):
         axes = figure.add_subplot()
         _colour_bar(figure, axes, draw_raw(axes, samples, sample_rate_hz), "LSB")
     return result[0]

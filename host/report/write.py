@@ -11,15 +11,19 @@ from host.report.verdict import judge
 
 
 def write_report(directory: Path, figures: RunFigures, pictures: Pictures | None = None) -> Report:
-    """Judge ``figures`` and write ``report.json``, ``report.html`` and, if there is an image, ``bmode.png``.
+    """Judge ``figures`` and write ``report.json``, ``report.html`` and, if there are frames to show, ``bmode.png``.
+
+    The image of a second mode is ``bmode-<mode>.png``.
 
     Files that ``directory`` already has are replaced whole, ``report.json`` last: a verdict that can be read means that
     all of the report is there. Raises ``OSError`` if a file cannot be written.
     """
     report = judge(figures)
     _replace(directory / "report.html", render(report, pictures))
-    if pictures and pictures.image is not None:
-        bmode_png(pictures.image, directory / "bmode.png", pictures.caption or report.scenario)
+    for number, picture in enumerate(pictures.frames if pictures else ()):
+        name = f"bmode-{picture.mode}.png" if number else "bmode.png"
+        if picture.image is not None:
+            bmode_png(picture.image, directory / name, picture.caption or report.scenario)
     _replace(directory / "report.json", report.to_json())
     return report
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any, Self
 
 import h5py
@@ -32,14 +33,20 @@ class _TrackKey:
 class FrameWriter:
     """``frames.h5`` under construction; a context manager.
 
-    ``probe`` describes the array; a track with another number of channels gets the same array with that many elements.
-    ``first_sample_s`` is the time of sample 0 after the transmit (or laser) event. Memory holds no frame. With
-    ``flush`` each frame is in the file when :meth:`append` returns, so that all of them can be read though the program
-    be killed later; the capture log is what survives a kill at any instant.
+    ``probe`` describes the array; a track with another number of channels gets the same array with that many
+    elements. ``first_sample_s`` is the time of sample 0 after the transmit (or laser) event, by mode id, else zero.
+    Memory holds no frame. With ``flush`` each frame is in the file when :meth:`append` returns, so that all of them
+    can be read though the program be killed later; the capture log is what survives a kill at any instant.
     """
 
     def __init__(
-        self, path: Path, probe: Probe, *, first_sample_s: float = 0.0, description: str = "", flush: bool = True
+        self,
+        path: Path,
+        probe: Probe,
+        *,
+        first_sample_s: Mapping[int, float] = MappingProxyType({}),
+        description: str = "",
+        flush: bool = True,
     ) -> None:
         self._probe = probe
         self._first_sample_s = first_sample_s
@@ -96,7 +103,8 @@ class FrameWriter:
         others = sum(other.mode == key.mode for other in self._tracks)
         self._file[f"tracks/track_{number}/label"] = base if others == 0 else f"{base} {others + 1}"
         scan = self._file.create_group(scan_path(number))
-        for name, value in _scan(key, replace(self._probe, elements=key.channels), self._first_sample_s).items():
+        first_sample_s = self._first_sample_s.get(key.mode, 0.0)
+        for name, value in _scan(key, replace(self._probe, elements=key.channels), first_sample_s).items():
             scan[name] = np.asarray(value, np.float32)
         scan.attrs["mode"] = key.mode
         return number, data

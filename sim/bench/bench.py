@@ -20,7 +20,7 @@ from sim.build import Design
 RESET_CYCLES = 32
 """Core cycles for which both resets are held; more than any crossing needs."""
 
-TOP_PUBLIC = ("rst", "link_rst", "axil_clk", "s_axil_*", "irq_*", "released", "release_beat")
+TOP_PUBLIC = ("rst", "link_rst", "axil_clk", "s_axil_*", "irq_*", "released", "release_*", "generator_beat")
 
 
 def bench_design(body: Body, parameters: Mapping[str, int] | None = None, *, waves: bool = False) -> Design:
@@ -69,11 +69,22 @@ class Bench:
     def release_beat(self) -> int:
         """Number of the beat on the lanes in the link cycle in which the receiver delivered the first sample (tick 0).
 
-        Raise :class:`BenchError` if it has not delivered any since the last reset.
+        Raise :class:`BenchError` if it has not delivered any since the links came up or since the last reset.
         """
+        return int(self._released(self._dut.release_beat))
+
+    def release_cycle(self) -> int:
+        """Core cycle in which the receiver delivered that sample."""
+        return int(self._released(self._dut.release_cycle))
+
+    def _released(self, signal: Any) -> Any:
         if not self._dut.released.value:
             raise BenchError("the receiver has not delivered a sample yet")
-        return int(self._dut.release_beat.value)
+        return signal.value
+
+    def generator_beat(self) -> int:
+        """Number of the beat in which the generator of shots was started: its shots come whole periods later."""
+        return int(self._dut.generator_beat.value)
 
     async def flush_probe(self) -> None:
         """Have the probe write out what it has recorded so far."""

@@ -330,7 +330,8 @@ module bench_top #(
         .s_axis_mac_tuser(mac_rx_tuser)
     );
 
-    // The only places that reach into the design: the probe, and the beat on the lanes when the receiver's sample tick 0 came out.
+    // The only places that reach into the design: the probe, and the beats on the lanes when the receiver's sample tick 0 came out
+    // and when the generator of shots was started.
     probe #(
         .RING_INTERVAL(RING_INTERVAL)
     ) probe (
@@ -366,19 +367,27 @@ module bench_top #(
     /* verilator lint_off UNUSEDSIGNAL */ // read by Python
     reg        released;
     reg [63:0] release_beat;
+    reg [63:0] release_cycle;
+    reg [63:0] generator_beat;
     /* verilator lint_on UNUSEDSIGNAL */
+    reg        generating;
 
     initial begin
         released = 1'b0;
         release_beat = 64'd0;
+        release_cycle = 64'd0;
+        generator_beat = 64'd0;
     end
 
     always @(posedge link_clk) begin
         if (dut.samples_tvalid && dut.samples_first && dut.samples_tick == 56'd0) begin
             released <= 1'b1;
             release_beat <= lane_beat;
+            release_cycle <= cycle;
         end
-        if (link_rst) released <= 1'b0;
+        generating <= dut.acquisition.generate_shots;
+        if (dut.acquisition.generate_shots && !generating) generator_beat <= lane_beat;
+        if (link_rst || !dut.link_up) released <= 1'b0;
     end
 
 endmodule

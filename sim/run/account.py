@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from host.control.modes import MODES_BY_ID, PHOTOACOUSTIC, Mode
 from host.frame_layout import HEADER_BYTES
 from host.imaging.beamform import SHORTEST_IMAGE_SAMPLES
 from host.imaging.beamform import Path as SoundPath
 from host.imaging.bmode import bmode
-from host.imaging.probe import Probe
 from host.receive.capture import CaptureReader, Record
 from host.receive.inspection import Inspection
 from host.report import (
@@ -24,7 +24,9 @@ from host.report import (
     Expectation,
     Fault,
     Frames,
+    ModeSwitch,
     Packet,
+    Picture,
     Pictures,
     RunFigures,
     Simulated,
@@ -48,6 +50,26 @@ from sim.session.shot import Shot
 _NEVER = ("PROTOCOL_ERRORS", "RELEASES_IGNORED")
 """Ring counters that only a fault of the design can raise."""
 _KINDS = frozenset({Kind.DOORBELL, Kind.FRAME_COMMITTED, Kind.MEMORY_WRITE, Kind.RING_USED})
+_ACQUISITION_COUNTERS = (
+    "TRIGGERS",
+    "FRAMES",
+    "DROPPED_EARLY",
+    "DROPPED_LINK_DOWN",
+    "DROPPED_HELD",
+    "LASER_MISSING",
+    "SHOTS_FIRED",
+    "CROSSING_OVERFLOWS",
+)
+_RING_COUNTERS = (
+    "FRAMES_ADMITTED",
+    "DROPPED_RING_FULL",
+    "DROPPED_DESCRIPTORS_FULL",
+    "DROPPED_DISABLED",
+    "DROPPED_HOST_STALLED",
+    "HIGH_WATER",
+    "IRQ_COUNT",
+    *_NEVER,
+)
 _SHOWN_PACKETS = 400
 FRAMES = "frames.h5"
 _RECEIVE_QUEUE, _COMPLETION_QUEUE, _INLINE_BYTES, _SGE = 128, 128, 256, 16
@@ -85,7 +107,7 @@ def run_figures(plan: Plan, description: PeerDescription | None) -> Account:
         expectations=_expectations(scenario, frames, stream, verification),
         faults=_faults(scenario, result),
         simulated=_simulated(result, events, stream, packets, verification),
-        wall=_wall(result, verification, scenario),
+        wall=_wall(result, verification),
     )
     return Account(figures, pictures, verification.suspect)
 
@@ -97,7 +119,7 @@ def salvage(plan: Plan) -> int:
     records = list(CaptureReader(plan.capture_path))
     if records:
         acquisition = plan.scenario.acquisition
-        probe = default_probe(acquisition.shape_of(acquisition.modes[0]).channels)
+        probe = default_probe(acquisition.shape_of(acquisition.main_mode).channels)
         with FrameWriter(plan.directory / FRAMES, probe, description=plan.scenario.name, flush=False) as store:
             for record in records:
                 _keep(store, inspect_record(record), record)
@@ -159,24 +181,29 @@ def _completions(result: dict[str, Any], events: list[ProbeEvent]) -> list[Done]
 def _frames(plan: Plan, played: list[Shot]) -> tuple[Verification, Pictures]:
     """Check every captured frame against what was played, store it, and keep the last good one for the pictures."""
     scenario = plan.scenario
-    mode = scenario.acquisition.modes[0]
-    probe = default_probe(scenario.acquisition.shape_of(mode).channels)
-    shots = mode_shots(scenario, mode)
-    shown: list[CheckedFrame] = []
+    acquisition = scenario.acquisition
+    probe = default_probe(acquisition.shape_of(acquisition.main_mode).channels)
+    shots = {mode.identifier: mode_shots(scenario, mode) for mode in acquisition.modes}
+    delays = {mode.identifier: first_sample_s(scenario, mode) for mode in acquisition.modes}
+    shown: dict[int, CheckedFrame] = {}
 
     def checked() -> Iterator[CheckedFrame]:
         if not plan.capture_path.exists():
             return
-        with FrameWriter(plan.directory / FRAMES, probe, description=scenario.name, flush=False) as store:
+        file = plan.directory / FRAMES
+        with FrameWriter(file, probe, first_sample_s=delays, description=scenario.name, flush=False) as store:
             for record in CaptureReader(plan.capture_path):
                 frame = check_frame(record, shots, played)
                 _keep(store, frame.inspection, frame.record)
                 if frame.inspection.ok:
-                    shown[:] = [frame]
+                    shown[int(frame.inspection.header["mode"])] = frame
                 yield frame
 
     verification = verify(checked(), played)
-    return verification, _pictures(scenario, probe, shown)
+    pictures = [
+        _picture(scenario, mode, shown[mode.identifier]) for mode in acquisition.modes if mode.identifier in shown
+    ]
+    return verification, Pictures(tuple(pictures))
 
 
 def _samples(found: Inspection, record: Record) -> Any:
@@ -191,17 +218,15 @@ def _keep(store: FrameWriter, found: Inspection, record: Record) -> None:
         store.append(_samples(found, record), found.header, found.trailer, crc_ok=found.ok or flags_errors(found))
 
 
-def _pictures(scenario: Scenario, probe: Probe, shown: list[CheckedFrame]) -> Pictures:
-    if not shown:
-        return Pictures()
-    mode = scenario.acquisition.modes[0]
-    samples, rate = _samples(shown[0].inspection, shown[0].record), mode.sample_rate_hz
-    caption = f"{scenario.name}: frame {shown[0].sequence}, {mode.name}, as received"
+def _picture(scenario: Scenario, mode: Mode, frame: CheckedFrame) -> Picture:
+    samples, rate = _samples(frame.inspection, frame.record), mode.sample_rate_hz
     path = SoundPath.ONE_WAY if mode.one_way else SoundPath.PLANE_WAVE
     image = None
     if len(samples) >= SHORTEST_IMAGE_SAMPLES:
+        probe = default_probe(samples.shape[1])
         image = bmode(samples, probe, rate, path=path, first_sample_s=first_sample_s(scenario, mode))
-    return Pictures(image, samples, rate, caption)
+    caption = f"{scenario.name}: frame {frame.sequence}, {mode.name}, as received"
+    return Picture(mode.name, image, samples, rate, caption)
 
 
 def _frame_counts(scenario: Scenario, result: dict[str, Any], verification: Verification) -> Frames:
@@ -212,6 +237,8 @@ def _frame_counts(scenario: Scenario, result: dict[str, Any], verification: Veri
         "ring_disabled": ring["DROPPED_DISABLED"],
         "trigger_too_early": acquisition["DROPPED_EARLY"],
         "link_down": acquisition["DROPPED_LINK_DOWN"],
+        "mode_switch": acquisition["DROPPED_HELD"],
+        "host_stalled": ring["DROPPED_HOST_STALLED"],
     }
     sent = len(scenario.acquisition.pulses)
     return Frames(
@@ -262,7 +289,7 @@ def _expectations(
 
 def _configuration(scenario: Scenario) -> Configuration:
     acquisition, rdma = scenario.acquisition, scenario.rdma
-    mode = acquisition.modes[0]
+    mode = acquisition.main_mode
     return Configuration(
         mode=mode.name if len(acquisition.modes) == 1 else "interleaved",
         source=acquisition.source,
@@ -334,6 +361,18 @@ def _simulated(
         return round((cycle - start) / hertz * 1e6, 6)
 
     counters = result["counters"]
+    # Where there is a laser, its pulses are those whose times matter.
+    lasers = [trigger for trigger in verification.triggers if trigger.mode == PHOTOACOUSTIC.identifier]
+    triggers = lasers or verification.triggers
+    errors = [round(trigger.error_ns, 6) for trigger in triggers]
+    switches = [
+        ModeSwitch(
+            to=MODES_BY_ID[switch["after"]].name,
+            first_sample_us=round((switch["first_sample"] - switch["started"]) / hertz * 1e6, 6),
+            ready_us=round((switch["ready"] - switch["started"]) / hertz * 1e6, 6),
+        )
+        for switch in result["switches"]
+    ]
     return Simulated(
         time_us=microseconds(result["finished_cycle"]),
         goodput_gbps=round(stream.goodput_gbps, 6),
@@ -341,9 +380,11 @@ def _simulated(
         latency_us=Spread.of(round(value, 6) for value in stream.latencies_us),
         latencies_us=[round(value, 6) for value in stream.latencies_us],
         doorbell_to_wire_ns=None if stream.doorbell_to_wire_ns is None else round(stream.doorbell_to_wire_ns, 6),
-        trigger_to_first_sample_ns=Spread.of(round(value, 6) for value in verification.to_first_sample_ns),
-        trigger_error_ns=Spread.of(round(value, 6) for value in verification.trigger_errors_ns),
-        trigger_errors_ns=[round(value, 6) for value in verification.trigger_errors_ns],
+        trigger_to_first_sample_ns=Spread.of(round(trigger.to_first_sample_ns, 6) for trigger in triggers),
+        trigger_error_ns=Spread.of(errors),
+        trigger_errors_ns=errors,
+        mode_switch_us=max((switch.ready_us for switch in switches), default=None),
+        mode_switches=switches,
         laser_missing=counters["ACQUISITION"]["LASER_MISSING"],
         ring_peak_bytes=counters["RING"]["HIGH_WATER"],
         ring_timeline=[
@@ -356,6 +397,8 @@ def _simulated(
         doorbells=result["statistics"]["doorbells"],
         retransmitted_packets=stream.retransmitted_packets,
         link_counters=counters["JESD204B"],
+        acquisition_counters={name: counters["ACQUISITION"][name] for name in _ACQUISITION_COUNTERS},
+        ring_counters={name: counters["RING"][name] for name in _RING_COUNTERS},
         rdma_counters=counters["ERNIC"],
         packets=_packets(packets, microseconds),
     )
@@ -378,15 +421,14 @@ def _packets(packets: list[DataPacket], microseconds: Callable[[int], float]) ->
     ]
 
 
-def _wall(result: dict[str, Any], verification: Verification, scenario: Scenario) -> Wall:
+def _wall(result: dict[str, Any], verification: Verification) -> Wall:
     wall = result["wall"]
     seconds = wall["seconds"]
-    payload = verification.received * scenario.acquisition.shape_of(scenario.acquisition.modes[0]).payload_bytes
     rest = max(0.0, seconds - wall["python"] - wall["peer"])
     return Wall(
         seconds=seconds,
         cycles_per_second=wall["cycles"] / seconds,
-        payload_mb_per_second=payload / seconds / 1e6,
+        payload_mb_per_second=verification.payload_bytes / seconds / 1e6,
         split=WallSplit(rtl=rest, python=wall["python"], peer=wall["peer"]),
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -31,6 +31,15 @@ class CheckedFrame:
         return flags_errors(self.inspection)
 
 
+@dataclass(frozen=True)
+class Trigger:
+    """Of a frame of ``mode`` (id): its trigger time less the truth, and from the pulse to the first sample."""
+
+    mode: int
+    error_ns: float
+    to_first_sample_ns: float
+
+
 @dataclass
 class Verification:
     """Findings over all frames of a run."""
@@ -43,10 +52,8 @@ class Verification:
     missing: list[int] = field(default_factory=list)
     """Sequence numbers of pulses without a frame."""
     suspects: set[int] = field(default_factory=set)
-    trigger_errors_ns: list[float] = field(default_factory=list)
-    """For each frame, its trigger time less the truth."""
-    to_first_sample_ns: list[float] = field(default_factory=list)
-    """For each frame, from the pulse to its first sample."""
+    triggers: list[Trigger] = field(default_factory=list)
+    payload_bytes: int = 0
 
     @property
     def suspect(self) -> int:
@@ -64,15 +71,18 @@ def inspect_record(record: Record) -> Inspection:
     return inspect(np.frombuffer(record.data, np.uint8), record.immediate, 0)
 
 
-def check_frame(record: Record, shots: ShotSource, played: Sequence[Shot]) -> CheckedFrame:
-    """Inspect one record and compare its samples with the shot that its sequence number names."""
+def check_frame(record: Record, shots: Mapping[int, ShotSource], played: Sequence[Shot]) -> CheckedFrame:
+    """Inspect one record and compare its samples with the shot that its sequence number names.
+
+    ``shots`` has the samples of each mode id.
+    """
     memory = np.frombuffer(record.data, np.uint8)
     found = inspect_record(record)
     sequence = int(found.header["sequence"])
     if found.shape is None or sequence >= len(played):
         return CheckedFrame(sequence, found, record, 0)
     samples = memory[HEADER_BYTES : HEADER_BYTES + found.shape.payload_bytes].view("<i2")
-    expected = shots.shot(played[sequence].index)
+    expected = shots[played[sequence].mode].shot(played[sequence].index)
     if expected.size != samples.size:
         return CheckedFrame(sequence, found, record, max(expected.size, samples.size))
     return CheckedFrame(sequence, found, record, int(np.count_nonzero(samples != expected.reshape(-1))))
@@ -102,10 +112,16 @@ def verify(frames: Iterable[CheckedFrame], played: Sequence[Shot]) -> Verificati
         elif frame.wrong_samples and not frame.flagged:
             result.bit_exact = False
             result.complaints.append(f"{name}: {frame.wrong_samples} samples differ from what was played, unflagged")
-        if frame.inspection.shape is not None:
-            result.complaints += _place(frame, played[frame.sequence])
-            result.trigger_errors_ns.append(played[frame.sequence].error_ns(int(frame.inspection.header["trigger"])))
-            result.to_first_sample_ns.append(played[frame.sequence].to_first_sample_ns)
+        shot = played[frame.sequence]
+        if shot.tick is None:
+            result.bit_exact = False
+            result.complaints.append(f"{name}: triggered while the mode was being changed")
+        elif frame.inspection.shape is not None:
+            result.complaints += _place(frame, shot)
+            result.triggers.append(
+                Trigger(shot.mode, shot.error_ns(int(frame.inspection.header["trigger"])), shot.to_first_sample_ns)
+            )
+            result.payload_bytes += frame.inspection.shape.payload_bytes
         if len(result.complaints) > before:
             result.suspects.add(frame.sequence)
     result.missing = [sequence for sequence in range(len(played)) if sequence not in seen]

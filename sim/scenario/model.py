@@ -18,6 +18,9 @@ GRANULE_BYTES = 4096
 BLOCK_TABLE_ENTRIES = 256
 HEADER_OCTETS_A_PACKET = 14 + 20 + 8 + 12 + 4 + 24  # Ethernet to BTH, ICRC, and preamble, FCS and gap
 MAX_LANE_RATE_GBPS = 12.8
+FEWEST_CHANNELS = 64
+SHORTEST_GENERATED_S = 10e-6
+"""Beats are made some microseconds ahead, so the testbench must know the generator's first shot by then."""
 LINKS = 16
 """Converters of the whole front end."""
 ACK_TIMEOUT_UNIT_NS = 4096
@@ -76,7 +79,8 @@ class LinkFault(_Section):
 class Acquisition(_Section):
     """What the front end acquires."""
 
-    mode: ModeName = "ultrasound"
+    mode: Annotated[tuple[ModeName, ...], Field(min_length=1)] = ("ultrasound",)
+    """One, or one a shot; a list that is too short begins anew."""
     source: str = "phantom"
     channels: Literal[64, 128, 256] | None = None
     samples: Annotated[int, Field(ge=1, le=65_535)] = 4096
@@ -86,8 +90,17 @@ class Acquisition(_Section):
     """Each trigger comes up to this much sooner or later than at ``prf_hz``, and then at any time of the link clock."""
     laser_delay_ns: Annotated[float, Field(ge=0.0, le=1e6)] = 60.0
     """From the laser pulse to the first sample of a photoacoustic window."""
+    trigger: Literal["external", "generator"] = "external"
+    """Who fires ultrasound shots: something outside, or the front end's own generator."""
+    retune_us: Annotated[float, Field(ge=0.0, le=10_000.0)] = 20.0
+    """What converters and clocks take to change to another mode."""
     missing_pulses: tuple[Annotated[int, Field(ge=1)], ...] = ()
     """Shots whose laser pulse does not come."""
+
+    @field_validator("mode", mode="before")
+    @classmethod
+    def _one_mode(cls, value: Any) -> Any:
+        return (value,) if isinstance(value, str) else value
 
     @field_validator("source")
     @classmethod
@@ -99,17 +112,22 @@ class Acquisition(_Section):
     @property
     def modes(self) -> tuple[Mode, ...]:
         """The modes that occur, in the order in which they do."""
-        return (MODES[self.mode],)
+        return tuple(dict.fromkeys(MODES[name] for name in self.mode))
+
+    @property
+    def main_mode(self) -> Mode:
+        """The mode whose channels ``channels`` counts: ultrasound, if it occurs."""
+        return ULTRASOUND if ULTRASOUND in self.modes else self.modes[0]
 
     @property
     def links(self) -> int:
         """JESD204B links (converters) that carry the channels."""
-        mode = self.modes[0]
-        return (self.channels or LINKS * mode.channels_a_link) // mode.channels_a_link
+        each = self.main_mode.channels_a_link
+        return (self.channels or LINKS * each) // each
 
     def mode_of(self, shot: int) -> Mode:
         """The mode of shot number ``shot``."""
-        return self.modes[shot % len(self.modes)]
+        return MODES[self.mode[shot % len(self.mode)]]
 
     def shape_of(self, mode: Mode) -> FrameShape:
         """Samples, channels and sizes of a frame of ``mode``."""
@@ -171,6 +189,9 @@ class Host(_Section):
     slots: Annotated[int, Field(ge=2, le=128)] = 16
     software_delay_ns: Annotated[int, Field(ge=0, le=1_000_000)] = 1000
     policy: Literal["lossless"] = "lossless"
+    stall_frame: Annotated[int, Field(ge=0)] | None = None
+    """The frame for whose slot the receiver lets wait, once."""
+    stall_us: Annotated[float, Field(ge=0.0, le=100_000.0)] = 0.0
 
 
 class Expect(_Section):
@@ -241,6 +262,13 @@ class Scenario(_Section):
                 f"allowed below {1 / window:.0f} Hz at {acquisition.samples} samples",
             )
         self._pulses(period - window)
+        self._generated(period)
+        if self.host.stall_frame is not None and self.host.stall_frame < self.host.slots * self.rdma.qps:
+            raise Impossible(
+                "host.stall_frame",
+                self.host.stall_frame,
+                f"the first {self.host.slots * self.rdma.qps} frames find free slots; allowed from there on",
+            )
         blocks = -(-shape.frame_bytes // self.rdma.block_bytes)
         if blocks > BLOCK_TABLE_ENTRIES:
             raise Impossible(
@@ -286,15 +314,44 @@ class Scenario(_Section):
     def _channels(self) -> None:
         """Refuse numbers of channels that the lanes cannot carry."""
         acquisition = self.acquisition
-        for mode in acquisition.modes:
-            most = LINKS * mode.channels_a_link
-            if acquisition.channels is not None and acquisition.channels > most:
-                needed = mode.lane_rate_gbps * acquisition.channels / most
-                raise Impossible(
-                    "acquisition.channels",
-                    acquisition.channels,
-                    f"{mode.name} would need {needed:.2f} Gb/s a lane; at most {MAX_LANE_RATE_GBPS}, so up to {most}",
-                )
+        mode = acquisition.main_mode
+        most = LINKS * mode.channels_a_link
+        if acquisition.channels is not None and acquisition.channels > most:
+            needed = mode.lane_rate_gbps * acquisition.channels / most
+            raise Impossible(
+                "acquisition.channels",
+                acquisition.channels,
+                f"{mode.name} would need {needed:.2f} Gb/s a lane; at most {MAX_LANE_RATE_GBPS}, so up to {most}",
+            )
+        if len(acquisition.modes) == 1:
+            return
+        if Path(acquisition.source).suffix:
+            raise Impossible("acquisition.source", acquisition.source, "a file holds frames of one mode")
+        fewest = min(acquisition.shape_of(mode).channels for mode in acquisition.modes)
+        if fewest < FEWEST_CHANNELS:
+            raise Impossible(
+                "acquisition.channels",
+                acquisition.channels,
+                f"photoacoustic frames would have {fewest}; allowed 128 or 256 where modes change",
+            )
+
+    def _generated(self, period: float) -> None:
+        """Refuse what the front end's generator cannot do: lasers, jitter, periods that the testbench cannot follow."""
+        acquisition = self.acquisition
+        if acquisition.trigger != "generator":
+            return
+        if acquisition.modes != (ULTRASOUND,):
+            raise Impossible(
+                "acquisition.trigger", acquisition.trigger, "a laser is external; allowed with ultrasound only"
+            )
+        if acquisition.jitter_ns:
+            raise Impossible("acquisition.jitter_ns", acquisition.jitter_ns, "the generator has none; allowed 0")
+        if period < SHORTEST_GENERATED_S:
+            raise Impossible(
+                "acquisition.prf_hz",
+                acquisition.prf_hz,
+                f"allowed up to {1 / SHORTEST_GENERATED_S:.0f} with the generator",
+            )
 
     def _pulses(self, room: float) -> None:
         """Refuse triggers that fall into windows, and missing ones that nobody could miss; ``room`` in seconds."""

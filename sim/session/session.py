@@ -12,7 +12,7 @@ import signal
 import time
 import warnings
 from collections.abc import Coroutine
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from cocotb.utils import get_sim_time
 from host.control.block_pump import BlockPump, RemoteSlots
 from host.control.engine import Engine, Identity, QueueMemory, QueuePair, QueueSettings
 from host.control.front_end import AcquisitionSettings, FrontEnd, LinkSettings, RingSettings, Source
+from host.control.mode_switch import switch_mode
 from host.control.modes import FRACTION, Mode
 from host.control.registers import register_map
 from host.control.stream import Stream
@@ -52,10 +53,53 @@ FIRST_DATA_QUEUE_PAIR = 2
 LINK_UP_LIMIT_US = 200
 LINK_POLL_NS = 500
 WINDOW_MARGIN_SAMPLES = 2
+MODE_POLL_NS = 1_000
+CHUNKS_AHEAD = 2
+"""Chunks that must begin until one that is made from now on plays: one is waiting already."""
 TAIL_NS = 2_000
 PROGRESS_SECONDS = 0.25
 RECEIVER_LIMIT_SECONDS = 180.0
 _PR_SET_PDEATHSIG = 1
+
+
+@dataclass(frozen=True)
+class Switch:
+    """One change of mode, ids as in the header.
+
+    Core cycles of its first register write, of the first sample in the new mode, and of when triggers were accepted.
+    """
+
+    before: int
+    after: int
+    started: int
+    first_sample: int
+    ready: int
+
+
+class SimulatedConverters:
+    """Converters and link clock of the bench, for one change to ``mode``."""
+
+    def __init__(self, session: Session, mode: Mode) -> None:
+        self._session = session
+        self._mode = mode
+
+    async def change(self, mode: Mode) -> None:
+        """Lanes fall silent, the clock changes, and some time later the lanes begin anew."""
+        session = self._session
+        session.shots.silence()
+        await session.shots.chunks_begun(CHUNKS_AHEAD)
+        session.bench.clocks.set_link_frequency(mode.link_clock_hz)
+        await Timer(max(1, round(session.scenario.acquisition.retune_us * 1000)), "ns")
+        session.shots.reset(mode)
+        await session.shots.chunks_begun(CHUNKS_AHEAD)
+
+    async def aligned(self) -> AcquisitionSettings:
+        """The latency of the links is measured; echoes are placed by it from now on."""
+        session = self._session
+        schedule = session.schedule()
+        session.shots.arm(schedule)
+        await session.shots.chunks_begun(CHUNKS_AHEAD)
+        return session.acquisition_settings(self._mode, schedule)
 
 
 class Session:
@@ -84,6 +128,8 @@ class Session:
         self._started_cycle = 0
         self._finished_cycle = 0
         self._finishing = False
+        self._stalled = False
+        self.switches: list[Switch] = []
         self.failure: Exception | None = None
 
     def _receiver(self) -> Receiver:
@@ -120,10 +166,15 @@ class Session:
             capabilities,
         )
         await self._link_comes_up()
-        schedule = self._schedule()
-        await self.front_end.configure_acquisition(self._acquisition_settings(mode, schedule))
-        await self.front_end.accept_triggers(self._source(mode))
-        await self._acquire(schedule)
+        schedule = self.schedule()
+        await self.front_end.configure_acquisition(self.acquisition_settings(mode, schedule))
+        generated = scenario.acquisition.trigger == "generator"
+        await self.front_end.accept_triggers(self._source(mode), generate=generated)
+        if generated:
+            self.shots.follow_generator(schedule, self.bench.generator_beat(), self._period_beats(mode))
+        else:
+            self.shots.arm(schedule)
+        await self._acquire()
         if self.recording is not None:
             self.recording.close()
         summary = self.receiver.finish()
@@ -139,7 +190,8 @@ class Session:
             subclass=jesd204b.subclass,
         )
 
-    def _acquisition_settings(self, mode: Mode, schedule: Schedule) -> AcquisitionSettings:
+    def acquisition_settings(self, mode: Mode, schedule: Schedule) -> AcquisitionSettings:
+        """What the front end is told for ``mode``."""
         acquisition = self.scenario.acquisition
         return AcquisitionSettings(
             mode=mode,
@@ -147,11 +199,13 @@ class Session:
             channels=acquisition.shape_of(mode).channels,
             window_delay=schedule.window_delay,
             configuration=mode.identifier,
-            laser_period_ns=1e9 / acquisition.prf_hz if mode.one_way else 0.0,
+            prf_hz=acquisition.prf_hz if acquisition.trigger == "generator" else 0.0,
+            laser_period_ns=1e9 / acquisition.prf_hz if mode.one_way and len(acquisition.modes) == 1 else 0.0,
         )
 
-    @staticmethod
-    def _source(mode: Mode) -> Source:
+    def _source(self, mode: Mode) -> Source:
+        if self.scenario.acquisition.trigger == "generator":
+            return Source.GENERATOR
         return Source.LASER if mode.one_way else Source.TRIGGER
 
     def _start(self, coroutine: Coroutine[Any, Any, None]) -> cocotb.task.Task[None]:
@@ -248,8 +302,16 @@ class Session:
         return Lockstep(model, checker, link.turnaround_ns * cable_model.FS_PER_NS, self.capture)
 
     async def _slot_credit(self, queue_pair: int, total: int) -> int:
+        host, pair = self.scenario.host, queue_pair - FIRST_DATA_QUEUE_PAIR
+        if host.stall_frame is not None and not self._stalled and self._frame_of(pair, total) >= host.stall_frame:
+            self._stalled = True
+            await Timer(max(1, round(host.stall_us * 1000)), "ns")
         with self.stopwatch.waiting_for_peer():
-            return self.receiver.credit(queue_pair - FIRST_DATA_QUEUE_PAIR, total)
+            return self.receiver.credit(pair, total)
+
+    def _frame_of(self, pair: int, total: int) -> int:
+        """The frame, of all pairs, that waits for release number ``total`` of a pair."""
+        return (total - 1 + self.scenario.host.slots) * self.scenario.rdma.qps + pair
 
     async def _link_comes_up(self) -> None:
         limit = int(get_sim_time("ns")) + LINK_UP_LIMIT_US * 1000
@@ -258,7 +320,7 @@ class Session:
                 raise SessionFailed(await self._explain_link())
             await Timer(LINK_POLL_NS, "ns")
 
-    def _schedule(self) -> Schedule:
+    def schedule(self) -> Schedule:
         """Find how far the receiver's ticks lag the converters', and where the window begins."""
         epoch = self.shots.epoch
         mode = epoch.mode
@@ -280,14 +342,37 @@ class Session:
             f"the converters (links up 0x{up:x}, SYNC~ 0x{sync_n:x}, SYSREF seen: {bool(status & 2)})"
         )
 
-    async def _acquire(self, schedule: Schedule) -> None:
+    async def _change_modes(self) -> None:
+        """Whenever the next shot is of another mode than the present one, switch as soon as the window is over."""
+        acquisition = self.scenario.acquisition
+        pulses, mode = acquisition.pulses, acquisition.mode_of(0)
+        while True:
+            given = await self.front_end.read("ACQUISITION", "TRIGGERS")
+            if given >= len(pulses):
+                return
+            wanted = acquisition.mode_of(pulses[given])
+            if wanted is mode or not await self.front_end.window_closed():
+                await Timer(MODE_POLL_NS, "ns")
+                continue
+            started = self.bench.clocks.now
+            converters = SimulatedConverters(self, wanted)
+            await switch_mode(self.front_end, converters, wanted, self._link_settings(wanted), self._source(wanted))
+            sample = self.bench.release_cycle()
+            self.switches.append(Switch(mode.identifier, wanted.identifier, started, sample, self.bench.clocks.now))
+            mode = wanted
+
+    def _period_beats(self, mode: Mode) -> int:
+        return round(mode.link_clock_hz / self.scenario.acquisition.prf_hz)
+
+    async def _acquire(self) -> None:
         """Fire all shots, stream their frames, drain what is left."""
         assert self.stream is not None and self.cable is not None and self.lockstep is not None
         self.stopwatch.restart()
         self._started_cycle = self.bench.clocks.now
         self.watchdog = Watchdog(self, self.scenario)
-        self.shots.arm(schedule)
         self._start(self.watchdog.watch())
+        if len(self.scenario.acquisition.modes) > 1:
+            self._start(self._change_modes())
         await self._start(self._stream_all(self.stream))
         self._finished_cycle = self.bench.clocks.now
         self._wall = {
@@ -317,8 +402,11 @@ class Session:
         window_ns = acquisition.samples * max(mode.sample_ns for mode in acquisition.modes)
         period_ns = 1e9 / self.scenario.acquisition.prf_hz
         while not self.shots.all_triggered:
-            await Timer(max(1, round(period_ns / 4)), "ns")
-        await Timer(round(window_ns) + TAIL_NS + round(self._chunk_ns() * 3), "ns")
+            await Timer(max(1, round(period_ns / 8)), "ns")
+        await self.shots.chunks_begun(CHUNKS_AHEAD + 1)
+        if acquisition.trigger == "generator":
+            await self.front_end.accept_triggers(Source.GENERATOR)
+        await Timer(round(window_ns) + TAIL_NS, "ns")
         await self.front_end.stop_triggers()
         triggers = await self.front_end.read("ACQUISITION", "TRIGGERS")
         if triggers != wanted:
@@ -337,9 +425,8 @@ class Session:
         return await self.front_end.read("RING", "FRAMES_ADMITTED")
 
     async def _refused(self) -> int:
-        full = await self.front_end.read("RING", "DROPPED_RING_FULL")
-        full += await self.front_end.read("RING", "DROPPED_DISABLED")
-        return full + await self.front_end.read("RING", "DROPPED_DESCRIPTORS_FULL")
+        causes = ("RING_FULL", "DISABLED", "DESCRIPTORS_FULL", "HOST_STALLED")
+        return sum([await self.front_end.read("RING", f"DROPPED_{cause}") for cause in causes])
 
     def close(self) -> None:
         """Leave on disk what has arrived, however the session ended."""
@@ -373,6 +460,7 @@ class Session:
             "core_clock_hz": 1 / self.bench.clocks.core_period_s,
             "link_clock_hz": self.bench.link_clock_hz,
             "completion_queues": [queue_pair.completion_range for queue_pair, _ in self.stream.lanes],
+            "switches": [asdict(switch) for switch in self.switches],
             "completions": self.stream.completion_log,
             "injections": [
                 {**asdict(injection), "action": str(injection.action), "direction": str(injection.direction)}

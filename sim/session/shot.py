@@ -14,6 +14,8 @@ STEPS_A_BEAT = 32
 class Shot:
     """One trigger: the beat in which it was given, and where the front end should see it.
 
+    ``tick`` is ``None`` for a pulse that came while the mode was being changed: no frame can be of it.
+
     Ticks are samples since the receiver came up. ``step`` counts 1/32 beat from the beat's begin to the pulse.
     ``window_delay`` is the setting of the front end, and ``lag`` the part of it that is the receive link's latency,
     both in 1/256 sample. ``mode`` is the header's mode id.
@@ -23,14 +25,22 @@ class Shot:
     mode: int
     beat: int
     step: int
-    tick: int
+    tick: int | None
     beat_in_tick: int
     window_delay: int
     lag: int
+    exact: bool = False
+    """The front end fired it, and knows its time to the clock edge."""
 
     @property
     def _mode(self) -> Mode:
         return MODES_BY_ID[self.mode]
+
+    @property
+    def _tick(self) -> int:
+        if self.tick is None:
+            raise ValueError(f"shot {self.index} came while the mode was being changed")
+        return self.tick
 
     @property
     def _beat_parts(self) -> int:
@@ -39,12 +49,13 @@ class Shot:
     @property
     def true_time(self) -> float:
         """When the pulse really came, in 1/256 sample."""
-        return self.tick * FRACTION + (self.beat_in_tick + self.step / STEPS_A_BEAT) * self._beat_parts
+        return self._tick * FRACTION + (self.beat_in_tick + self.step / STEPS_A_BEAT) * self._beat_parts
 
     @property
     def seen_time(self) -> int:
-        """The time that the front end should give it: the middle of its link clock, in 1/256 sample."""
-        return self.tick * FRACTION + self.beat_in_tick * self._beat_parts + self._beat_parts // 2
+        """The time that the front end should give it in 1/256 sample: the middle of its link clock, unless exact."""
+        middle = 0 if self.exact else self._beat_parts // 2
+        return self._tick * FRACTION + self.beat_in_tick * self._beat_parts + middle
 
     @property
     def first_tick(self) -> int:

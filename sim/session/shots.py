@@ -9,9 +9,11 @@ from cocotb.triggers import Event
 from cocotb.utils import get_sim_time
 from numpy.typing import NDArray
 
+from host.control.modes import Mode
 from sim.adc import BitError, Fault, LaneDrop
 from sim.bench.bench import Bench
 from sim.bench.lane_player import (
+    FLAG_NOT_IN_TABLE,
     PULSE_STEPS,
     SIDE_DELAY_SHIFT,
     SIDE_LASER,
@@ -58,6 +60,9 @@ class ShotPlayer:
         self._converters = Converters(scenario)
         self.epoch: Epoch = self._converters.epoch(acquisition.mode_of(0), 0)
         self._schedule: Schedule | None = None
+        self._silent = False
+        self._next_mode: Mode | None = None
+        self._generator: tuple[int, int] | None = None
         self._origin_fs: int | None = None
         self._pulses = acquisition.pulses
         jitter = np.random.default_rng((scenario.seed, _JITTER_STREAM)).uniform(-1.0, 1.0, acquisition.shots)
@@ -67,8 +72,22 @@ class ShotPlayer:
         """Those whose pulse is in a chunk handed to the player; the position is the sequence number."""
 
     def arm(self, schedule: Schedule) -> None:
-        """Place echoes from the next chunk on; the first time, begin with the shots."""
+        """Place echoes from the next chunk on; the first time, begin with the pulses."""
         self._schedule = schedule
+
+    def follow_generator(self, schedule: Schedule, start_beat: int, period_beats: int) -> None:
+        """Place echoes of shots that the front end fires, the first one a period after ``start_beat``."""
+        self._schedule = schedule
+        self._generator = (start_beat, period_beats)
+
+    def silence(self) -> None:
+        """Let the lanes be dead from the next chunk on; pulses come all the same."""
+        self._silent = True
+        self._schedule = None
+
+    def reset(self, mode: Mode) -> None:
+        """Let the converters begin anew with the next chunk, in ``mode``."""
+        self._next_mode = mode
 
     @property
     def all_triggered(self) -> bool:
@@ -92,17 +111,27 @@ class ShotPlayer:
             self._begun.set()
 
     def _supply(self, request: ChunkRequest, size: int) -> None:
+        if self._next_mode is not None:
+            self.epoch = self._converters.epoch(self._next_mode, request.first_beat)
+            self._next_mode, self._silent = None, False
         side = np.zeros(size, np.uint8)
         period = self.epoch.config.beats_per_multiframe * SYSREF_MULTIFRAMES
         side[(self.epoch.first_beat - request.first_beat) % period :: period] = SIDE_SYSREF
         self._place_shots(request.first_beat, side)
+        if self._silent:
+            lanes = self.epoch.config.lanes
+            dead = np.full((size, lanes), FLAG_NOT_IN_TABLE, np.uint16)
+            self._bench.lanes.supply(np.zeros((size, lanes), np.uint32), dead, side)
+            return
         beats = self.epoch.transmitter.beats(size, request.sync_n)
         self._bench.lanes.supply(beats.data, beats.flags, side)
 
     def _place_shots(self, first_beat: int, side: NDArray[np.uint8]) -> None:
         """Put the pulses that come during a chunk into it. It begins when the chunk that has just begun is over."""
-        schedule = self._schedule
-        if schedule is None:
+        if self._generator is not None:
+            self._place_generated(first_beat, len(side))
+            return
+        if self._schedule is None and self._origin_fs is None:
             return
         beat_fs = round(_FS_A_NS * 1e9 / self._bench.link_clock_hz)
         start_fs = int(get_sim_time("step")) + len(side) * beat_fs
@@ -118,19 +147,32 @@ class ShotPlayer:
             in_chunk, step = divmod(max(0, round((time_fs - start_fs) * STEPS_A_BEAT / beat_fs)), STEPS_A_BEAT)
             if in_chunk >= len(side):
                 return
-            source = SIDE_LASER if self.epoch.mode.one_way else SIDE_TRIGGER
-            side[in_chunk] |= source | step << SIDE_DELAY_SHIFT
-            self.shots.append(self._shot(index, first_beat + in_chunk, step, schedule))
+            mode = self._scenario.acquisition.mode_of(index)
+            side[in_chunk] |= (SIDE_LASER if mode.one_way else SIDE_TRIGGER) | step << SIDE_DELAY_SHIFT
+            self.shots.append(self._shot(index, mode, first_beat + in_chunk, step))
+
+    def _place_generated(self, first_beat: int, size: int) -> None:
+        assert self._generator is not None
+        start, period = self._generator
+        while len(self.shots) < len(self._pulses):
+            beat = start + (len(self.shots) + 1) * period
+            if beat >= first_beat + size:
+                return
+            index = self._pulses[len(self.shots)]
+            self.shots.append(self._shot(index, self.epoch.mode, beat, 0, exact=True))
 
     @staticmethod
     def _offset_fs(seconds: float, nanoseconds: float) -> int:
         return round((seconds * 1e9 + float(nanoseconds)) * _FS_A_NS)
 
-    def _shot(self, index: int, beat: int, step: int, schedule: Schedule) -> Shot:
-        """The shot of a pulse, its echoes scheduled."""
-        mode = self.epoch.mode
+    def _shot(self, index: int, mode: Mode, beat: int, step: int, *, exact: bool = False) -> Shot:
+        """The shot of a pulse, its echoes scheduled if the front end is set up for it."""
+        schedule = self._schedule
+        if schedule is None or mode is not self.epoch.mode:
+            return Shot(index, mode.identifier, beat, step, None, 0, 0, 0)
         tick, beat_in_tick = divmod(beat - schedule.release_beat, mode.clocks_a_sample)
-        shot = Shot(index, mode.identifier, beat, step, tick, beat_in_tick, schedule.window_delay, schedule.lag)
+        delay, lag = schedule.window_delay, schedule.lag
+        shot = Shot(index, mode.identifier, beat, step, tick, beat_in_tick, delay, lag, exact)
         self.epoch.stream.schedule(index, shot.first_tick)
         self._place_faults(shot)
         return shot

@@ -62,6 +62,20 @@ def test_a_frame_waits_for_a_released_slot_and_a_begun_one_goes_on():
     assert subject.next_batch()[0].remote_address == SLOTS.address
 
 
+def test_the_host_is_waited_for_only_when_it_has_the_frame():
+    """A slot whose frame is still on its way is the wire's matter."""
+    subject = pump()
+    subject.add(frame(0) + frame(1) + frame(2))
+    assert not subject.awaits_host
+    subject.next_batch()
+    assert subject.starved_of_slots
+    assert not subject.awaits_host
+    subject.frames_completed = 1
+    assert subject.awaits_host
+    subject.release(1)
+    assert not subject.awaits_host
+
+
 def test_an_outdated_release_takes_nothing_back():
     subject = pump()
     subject.release(2)

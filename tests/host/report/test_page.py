@@ -1,6 +1,7 @@
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -8,8 +9,23 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from host.imaging import Path as SoundPath
 from host.imaging import Probe, bmode
-from host.report import Expectation, Fault, Frames, Pictures, RunFigures, Spread, judge, print_summary, write_report
+from host.report import (
+    Configuration,
+    Expectation,
+    Fault,
+    Frames,
+    ModeSwitch,
+    Picture,
+    Pictures,
+    RunFigures,
+    Simulated,
+    Spread,
+    judge,
+    print_summary,
+    write_report,
+)
 from host.report.page import render
 from host.report.plots import latency_svg, peaks
 from host.report.text import figure
@@ -65,7 +81,14 @@ class Page(HTMLParser):
 @pytest.fixture(scope="module")
 def pictures():
     samples = np.random.default_rng(1).integers(-3000, 3000, (512, 32), np.int16)
-    return Pictures(bmode(samples, Probe(elements=32), 80e6), samples, 80e6, "Frame 3.")
+    image = bmode(samples, Probe(elements=32), 80e6)
+    laser = bmode(samples, Probe(elements=32), 125e6, path=SoundPath.ONE_WAY)
+    return Pictures(
+        (
+            Picture("ultrasound", image, samples, 80e6, "Frame 3."),
+            Picture("photoacoustic", laser, samples, 125e6, "Frame 4."),
+        )
+    )
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +98,7 @@ def page(pictures):
 
 def test_page_is_well_formed_and_has_all_pictures(page):
     parsed = Page(page)
-    assert parsed.tags["svg"] == parsed.tags["figure"] == 5
+    assert parsed.tags["svg"] == parsed.tags["figure"] == 7
     assert parsed.tags["image"] >= 2
     text = " ".join("".join(parsed.text).split())
     for words in ("PASS", "97.93 Gb/s", "drop PSN 200", "needs a board", "rcvd_pkts", "Frame 3.", "6.1.0-57-amd64"):
@@ -114,6 +137,21 @@ def test_page_of_a_run_that_measured_nothing():
     assert "<svg" not in text
 
 
+def test_triggers_and_changes_of_mode_are_shown():
+    simulated = Simulated(
+        trigger_errors_ns=[-1.5, 0.25, 2.0],
+        trigger_to_first_sample_ns=Spread(min=56.5, p50=60.0, p99=63.5, max=63.5),
+        laser_missing=2,
+        mode_switches=[ModeSwitch(to="photoacoustic", first_sample_us=31.25, ready_us=36.5)],
+    )
+    run = figures(configuration=Configuration(mode="interleaved"), simulated=simulated)
+    text = "".join(Page(render(judge(run))).text)
+    for words in ("time stamp less true time", "56.5 to 63.5 ns", "2 pulses did not come", "31.25 µs", "36.5 µs"):
+        assert words in text
+    run = figures(configuration=Configuration(mode="ultrasound"), simulated=simulated)
+    assert "time stamp less true time" not in render(judge(run))
+
+
 def test_what_comes_from_outside_is_escaped(pictures):
     bad = "<script>alert('x')</script>&"
     run = figures(
@@ -124,7 +162,7 @@ def test_what_comes_from_outside_is_escaped(pictures):
         frames=Frames(sent=1, received=0, lost=1, dropped_by_cause={bad: 1}),
         expectations=[Expectation(name=bad, relation="<=", limit=1)],
     )
-    page = render(judge(run), Pictures(pictures.image, None, 0.0, bad))
+    page = render(judge(run), Pictures((replace(pictures.frames[0], caption=bad),)))
     parsed = Page(page)
     assert parsed.loading == []
     assert "".join(parsed.text).count(bad) >= 7
@@ -132,7 +170,12 @@ def test_what_comes_from_outside_is_escaped(pictures):
 
 def test_files_are_written(tmp_path, pictures):
     report = write_report(tmp_path, figures(), pictures)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["bmode.png", "report.html", "report.json"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "bmode-photoacoustic.png",
+        "bmode.png",
+        "report.html",
+        "report.json",
+    ]
     assert (tmp_path / "report.json").read_text() == report.to_json()
     write_report(tmp_path, figures(bit_exact=False))
     assert '"verdict": "fail"' in (tmp_path / "report.json").read_text()

@@ -34,7 +34,7 @@ def frame(sequence, samples=32, channels=8, mode=MODE_ULTRASOUND, sample_rate=80
 
 def test_round_trip_of_samples_and_table(tmp_path):
     path = tmp_path / "frames.h5"
-    with FrameWriter(path, PROBE, first_sample_s=1e-6, description="words") as writer:
+    with FrameWriter(path, PROBE, first_sample_s={1: 1e-6}, description="words") as writer:
         for sequence in (4, 5, 9):
             writer.append(*frame(sequence), crc_ok=sequence != 5)
             assert len(writer) == {4: 1, 5: 2, 9: 3}[sequence]

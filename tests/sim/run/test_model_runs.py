@@ -97,6 +97,75 @@ def test_photoacoustic_frames_with_a_laser_that_jitters_and_fails(tmp_path):
     }
 
 
+STALLED = 3
+"""Frames of 1 MiB that come while the ring's four wait for the host."""
+OUTGROWN = 3
+"""Of ten frames of 2 MiB, 111 us apart, those that find less than 2 MiB free: the link takes 171 us a frame."""
+ALTERNATING = {"mode": ["ultrasound", "photoacoustic"], "channels": 128, "retune_us": 5.0}
+
+
+def test_modes_change_between_shots(tmp_path):
+    outcome = run(tmp_path, {"acquisition": {**ALTERNATING, "shots": 5, "jitter_ns": 30.0}})
+    assert outcome.code == 0, outcome.report["reasons"]
+    frames = [np.frombuffer(record.data, HEADER, 1)[0] for record in CaptureReader(tmp_path / "capture.bin")]
+    found = [(int(frame["mode"]), int(frame["channels"]), int(frame["sample_rate"])) for frame in frames]
+    assert found == [(1, 128, 8000), (2, 64, 12500)] * 2 + [(1, 128, 8000)]
+    assert [int(frame["shot"]) for frame in frames] == list(range(5))
+    assert {int(frame["configuration"]) - int(frame["mode"]) for frame in frames} == {0}
+    ready = [switch["ready_us"] for switch in outcome.simulated["mode_switches"]]
+    assert len(ready) == 4
+    assert all(5.0 < microseconds < 40.0 for microseconds in ready)
+
+
+def test_shots_that_come_while_the_mode_changes_are_counted_and_no_other_is_lost(tmp_path):
+    """Three shots of a mode, three of the other, faster than a change: just the shots inside the changes are gone."""
+    acquisition = {
+        "mode": ["ultrasound"] * 3 + ["photoacoustic"] * 3,
+        "channels": 128,
+        "samples": 126,
+        "shots": 12,
+        "prf_hz": 60_000.0,
+        "retune_us": 4.0,
+    }
+    outcome = run(tmp_path, {"acquisition": acquisition, "expect": {"frames_lost": 3}})
+    assert outcome.code == 0, outcome.report["reasons"]
+    assert outcome.report["frames"]["dropped_by_cause"] == {"mode_switch": 3}
+    frames = [np.frombuffer(record.data, HEADER, 1)[0] for record in CaptureReader(tmp_path / "capture.bin")]
+    assert sum(int(frame["dropped_before"]) for frame in frames) == 3
+    assert all((int(frame["flags"]) == DropCause.HELD) == (frame["dropped_before"] > 0) for frame in frames)
+
+
+def test_the_front_end_fires_its_own_shots(tmp_path):
+    outcome = run(tmp_path, {"acquisition": {"trigger": "generator", "shots": 4}})
+    assert outcome.code == 0, outcome.report["reasons"]
+    assert outcome.simulated["acquisition_counters"]["SHOTS_FIRED"] == 4
+    # It knows its own shots to the clock edge.
+    assert outcome.simulated["trigger_errors_ns"] == [0.0] * 4
+
+
+def test_frames_dropped_while_the_host_stands_still_are_counted_as_its_doing(tmp_path):
+    """Frames of 1 MiB a quarter of a millisecond apart: two slots, then the ring takes four and refuses what comes."""
+    acquisition = {"samples": 8188, "shots": 12, "prf_hz": 4000.0, "source": "unique"}
+    host = {"slots": 2, "stall_frame": 2, "stall_us": 1500.0}
+    outcome = run(tmp_path, {"acquisition": acquisition, "host": host, "expect": {"frames_lost": STALLED}})
+    assert outcome.code == 0, outcome.report["reasons"]
+    assert outcome.report["frames"]["dropped_by_cause"] == {"host_stalled": STALLED}
+    frames = [np.frombuffer(record.data, HEADER, 1)[0] for record in CaptureReader(tmp_path / "capture.bin")]
+    told = [(int(frame["dropped_before"]), int(frame["flags"])) for frame in frames if frame["dropped_before"]]
+    assert told == [(STALLED, DropCause.HOST_STALLED)]
+
+
+def test_frames_that_outgrow_the_ring_are_dropped_whole_and_told_of(tmp_path):
+    acquisition = {"samples": 8188, "shots": 10, "prf_hz": 9000.0, "source": "unique", "channels": 128}
+    outcome = run(tmp_path, {"acquisition": acquisition, "expect": {"frames_lost": OUTGROWN}})
+    assert outcome.code == 0, outcome.report["reasons"]
+    assert outcome.report["frames"]["dropped_by_cause"] == {"ring_full": OUTGROWN}
+    frames = [np.frombuffer(record.data, HEADER, 1)[0] for record in CaptureReader(tmp_path / "capture.bin")]
+    assert [int(frame["sequence"]) for frame in frames] == [0, 1, 2, 4, 5, 7, 8]
+    assert [int(frame["dropped_before"]) for frame in frames] == [0, 0, 0, 1, 0, 1, 0]
+    assert {int(frame["flags"]) for frame in frames} == {0, DropCause.RING_FULL}
+
+
 def test_more_shots_than_slots_reuse_the_slots(tmp_path):
     outcome = run(tmp_path, {"host": {"slots": 2}, "acquisition": {"shots": 5}})
     assert outcome.code == 0, outcome.report["reasons"]

@@ -99,6 +99,21 @@ def test_the_photoacoustic_scenario_passes_with_the_published_figures(tmp_path):
         assert raw.shape == (22, 1, 2048, 128, 1)
 
 
+def test_modes_change_while_running_and_nothing_is_lost(tmp_path):
+    outcome = run_named("modeswitch", tmp_path)
+    assert outcome.code == 0, outcome.report["reasons"]
+    assert outcome.report["frames"]["received"] == 6
+    switches = outcome.simulated["mode_switches"]
+    assert [switch["to"] for switch in switches] == ["photoacoustic", "ultrasound"] * 2 + ["photoacoustic"]
+    assert all(switch["first_sample_us"] <= switch["ready_us"] < 100.0 for switch in switches)
+    with h5py.File(tmp_path / "frames.h5") as file:
+        assert list(file["frames"]["mode"]) == [1, 2] * 3
+        assert list(file["frames"]["dropped_before"]) == [0] * 6
+        shapes = [file[f"tracks/track_{track}/data/raw_data"].shape for track in (0, 1)]
+        assert shapes == [(3, 1, 4096, 256, 1), (3, 1, 4096, 128, 1)]
+    assert (tmp_path / "bmode-photoacoustic.png").stat().st_size > 0
+
+
 def test_every_fault_is_repaired_with_the_real_peer(tmp_path):
     outcome = run_named("faults", tmp_path)
     assert outcome.code == 0, outcome.report["reasons"]

@@ -5,6 +5,7 @@ import pytest
 from sim.scenario.load import ScenarioError, load, names, parse
 
 BASE = {"name": "test"}
+BOTH = ["ultrasound", "photoacoustic"]
 
 
 @pytest.mark.parametrize("name", names())
@@ -31,6 +32,14 @@ def test_photoacoustic_frames_have_half_the_channels_of_the_same_converters():
     assert scenario.acquisition.pulses == (0, 1, 3)
 
 
+def test_a_list_of_modes_is_one_a_shot_and_begins_anew():
+    scenario = parse({**BASE, "acquisition": {"mode": [*BOTH, "photoacoustic"]}}, "t").acquisition
+    assert [scenario.mode_of(shot).identifier for shot in range(5)] == [1, 2, 2, 1, 2]
+    assert [scenario.shape_of(mode).channels for mode in scenario.modes] == [256, 128]
+    assert scenario.main_mode.name == "ultrasound"
+    assert scenario.links == 16
+
+
 def test_the_wire_limit_counts_preamble_gap_and_check_sums():
     assert parse(BASE, "t").wire_goodput_gbps == pytest.approx(98.04, abs=0.01)
 
@@ -47,7 +56,7 @@ def test_the_wire_limit_counts_preamble_gap_and_check_sums():
         ({"acquisition": {"prf_hz": 30_000.0}}, "allowed below 19531 Hz"),
         ({"acquisition": {"prf_hz": 6000.0, "shots": 64}}, "outgrow the ring of 4194304"),
         ({"acquisition": {"source": "noise"}}, "must be phantom, ramp, unique, prbs or the path"),
-        ({"acquisition": {"mode": "doppler"}}, "acquisition.mode = 'doppler'"),
+        ({"acquisition": {"mode": "doppler"}}, "acquisition.mode[0] = 'doppler': Input should be 'ultrasound' or"),
         ({"acquisition": {"mode": "photoacoustic", "channels": 256}}, "would need 20.00 Gb/s a lane; at most 12.8"),
         ({"acquisition": {"jitter_ns": 75_000.0}}, "acquisition.jitter_ns = 75000.0: allowed below 74400"),
         ({"acquisition": {"missing_pulses": [1]}}, "only the laser has pulses"),
@@ -57,6 +66,18 @@ def test_the_wire_limit_counts_preamble_gap_and_check_sums():
             {"acquisition": {"mode": "photoacoustic", "missing_pulses": [1], "jitter_ns": 60_000.0}},
             "pulses so late count as missing",
         ),
+        ({"acquisition": {"mode": []}}, "acquisition.mode = (): Tuple should have at least 1 item"),
+        ({"acquisition": {"mode": ["ultrasound", "doppler"]}}, "acquisition.mode[1] = 'doppler'"),
+        ({"acquisition": {"mode": BOTH, "channels": 64}}, "photoacoustic frames would have 32; allowed 128 or 256"),
+        ({"acquisition": {"mode": BOTH, "source": "shots.npy"}}, "a file holds frames of one mode"),
+        ({"acquisition": {"mode": BOTH, "missing_pulses": [1]}}, "only the laser has pulses"),
+        ({"acquisition": {"trigger": "generator", "mode": "photoacoustic"}}, "a laser is external"),
+        ({"acquisition": {"trigger": "generator", "jitter_ns": 1.0}}, "the generator has none; allowed 0"),
+        (
+            {"acquisition": {"trigger": "generator", "prf_hz": 200_000.0, "samples": 100, "channels": 64}},
+            "allowed up to 100000 with the generator",
+        ),
+        ({"host": {"slots": 4, "stall_frame": 3}}, "host.stall_frame = 3: the first 4 frames find free slots"),
         ({"rdma": {"pmtu": 1500}}, "rdma.pmtu = 1500: Input should be 256, 512, 1024, 2048 or 4096"),
         ({"rdma": {"block_bytes": 5000}}, "rdma.block_bytes = 5000"),
         ({"rdma": {"block_bytes": 4096}}, "the block table holds 256"),
