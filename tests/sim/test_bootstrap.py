@@ -1,5 +1,7 @@
 """Setup: quick when all is there, one helpful message when it cannot install."""
 
+import ast
+import importlib.util
 import os
 import subprocess
 import sys
@@ -23,6 +25,31 @@ def test_without_root_the_message_is_the_line_to_run(monkeypatch):
     assert "no-such-package-ever shows the message" in message
     assert "sudo apt-get install -y --no-install-recommends no-such-package-ever" in message
     assert "make" not in message.split("--no-install-recommends")[1]
+
+
+FROM_DEBIAN = {"pyverbs"}
+"""What the virtual environment takes from the system, because the package list has it."""
+
+
+def third_party_imports():
+    """Names of the packages that any file of the project imports."""
+    for folder in ("host", "sim", "tests"):
+        for path in (bootstrap.ROOT / folder).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, ast.Import):
+                    yield from ((alias.name, path) for alias in node.names)
+                elif isinstance(node, ast.ImportFrom) and node.level == 0:
+                    yield node.module, path
+
+
+def test_every_import_is_of_a_package_that_the_setup_installs():
+    own = {"host", "sim", "tests", *sys.stdlib_module_names}
+    for name, path in third_party_imports():
+        top, _, below = name.partition(".")
+        if top in own or top in FROM_DEBIAN:
+            continue
+        found = importlib.util.find_spec(f"{top}.{below.partition('.')[0]}" if top == "cocotbext" else top)
+        assert found is not None and Path(found.origin).is_relative_to(bootstrap.VENV), f"{path} imports {name}"
 
 
 def test_setup_with_everything_there_says_nothing():

@@ -9,14 +9,13 @@ import struct
 import zlib
 from dataclasses import dataclass
 
-from crcmod.predefined import mkPredefinedCrcFun
+from crc32c import crc32c
 
 from host.exchange import Hello
 from sim.peers.lifecycle import Network
 
 FIRST, MIDDLE, LAST, LAST_IMM, ONLY, ONLY_IMM = 0x06, 0x07, 0x08, 0x09, 0x0A, 0x0B
 ACK = 0x11
-_crc32c = mkPredefinedCrcFun("crc-32c")
 
 
 def _ip_sum(header: bytes) -> int:
@@ -90,10 +89,10 @@ def ultrasound_frame(sequence: int, samples: bytes, channels: int, *, link_error
         *(0x31464245, 1, 64, 1, 1, sequence, sequence & 0xFFFFFFFF, 9, timestamp, 7 << 8),
         *(count, channels, 8000, len(samples), 0, 4, 0),
     )
-    header += struct.pack("<I", _crc32c(header))
+    header += struct.pack("<I", crc32c(header))
     payload = samples + bytes(-len(samples) % 64)
-    trailer = struct.pack("<IIQQIIQ20x", 0x31544245, link_errors, sequence, timestamp + 400, _crc32c(samples), count, 0)
-    trailer += struct.pack("<I", _crc32c(trailer))
+    trailer = struct.pack("<IIQQIIQ20x", 0x31544245, link_errors, sequence, timestamp + 400, crc32c(samples), count, 0)
+    trailer += struct.pack("<I", crc32c(trailer))
     return header + payload + trailer
 
 
