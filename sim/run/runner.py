@@ -13,6 +13,7 @@ from pathlib import Path
 from rich.console import Console
 
 from host.report import RunFigures, print_summary, write_report
+from sim.adc.sources import SourceError
 from sim.build import Waves, compile_design
 from sim.peers.choose import real_peer
 from sim.peers.interface import PeerLost
@@ -24,7 +25,8 @@ from sim.run.plan import Plan
 from sim.run.simulate import scenario_design
 from sim.run.simulator import LOG, RunFailed, run_session
 from sim.run.waveform import WAVES, repeat_with_waves, window_of_failure, window_of_shot
-from sim.scenario.model import Scenario
+from sim.scenario.model import SOURCES, Scenario
+from sim.session.converters import mode_shots
 from sim.sources import ROOT
 
 RUNS = ROOT / "build" / "runs"
@@ -49,9 +51,10 @@ def run_scenario(scenario: Scenario, options: Options = Options(), console: Cons
     narrator = Narrator(console)
     directory = (options.directory or RUNS / scenario.name).absolute()
     try:
+        scenario = _with_source(scenario)
         with claim(directory, RUNS), _terminating():
             return _run(scenario, options, directory, narrator)
-    except FolderRefused as error:
+    except (FolderRefused, SourceError) as error:
         narrator.say(str(error))
         return CANNOT_RUN
     except OSError as error:
@@ -61,6 +64,17 @@ def run_scenario(scenario: Scenario, options: Options = Options(), console: Cons
     except KeyboardInterrupt:
         narrator.say(f"interrupted: peer and simulator are stopped; what was received is in {shown(directory)}")
         return INTERRUPTED
+
+
+def _with_source(scenario: Scenario) -> Scenario:
+    """Name a file of samples by its whole path; raise :class:`SourceError` if it does not hold what is asked for."""
+    acquisition = scenario.acquisition
+    if acquisition.source in SOURCES:
+        return scenario
+    found = acquisition.model_copy(update={"source": str(Path(acquisition.source).absolute())})
+    scenario = scenario.model_copy(update={"acquisition": found})
+    mode_shots(scenario, acquisition.main_mode).close()
+    return scenario
 
 
 def _run(scenario: Scenario, options: Options, directory: Path, narrator: Narrator) -> int:

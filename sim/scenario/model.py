@@ -26,6 +26,7 @@ LINKS = 16
 ACK_TIMEOUT_UNIT_NS = 4096
 DELAYING = ("delay", "stall")
 """Faults of the Ethernet link that take a time."""
+SOURCES = ("phantom", "ramp", "unique", "prbs", "constant", "square")
 ModeName = Literal["ultrasound", "photoacoustic"]
 
 
@@ -105,9 +106,9 @@ class Acquisition(_Section):
     @field_validator("source")
     @classmethod
     def _known_source(cls, value: str) -> str:
-        if value in ("phantom", "ramp", "unique", "prbs") or Path(value).suffix in (".npy", ".h5"):
+        if value in SOURCES or Path(value).suffix in (".npy", ".h5", ".hdf5"):
             return value
-        raise ValueError("must be phantom, ramp, unique, prbs or the path of a .npy or .h5 file")
+        raise ValueError(f"must be {', '.join(SOURCES)} or the path of a .npy or .h5 file")
 
     @property
     def modes(self) -> tuple[Mode, ...]:

@@ -7,12 +7,18 @@ from pathlib import Path
 from host.frame_layout import MODE_PHOTOACOUSTIC, MODE_ULTRASOUND
 from host.imaging import Path as SoundPath
 from sim.adc.sources.base import ShotSource, SourceError
-from sim.adc.sources.patterns import Prbs, Ramp, Unique
+from sim.adc.sources.patterns import Constant, Prbs, Ramp, Square, Unique
 from sim.adc.sources.phantom import Phantom, default_probe
 from sim.adc.sources.recorded import Recorded
 from sim.adc.sources.stream import TickStream
 
-KINDS = ("phantom", "ramp", "unique", "prbs")
+_PATTERNS: dict[str, type[Ramp | Unique | Constant | Square]] = {
+    "ramp": Ramp,
+    "unique": Unique,
+    "constant": Constant,
+    "square": Square,
+}
+KINDS = ("phantom", "ramp", "unique", "prbs", "constant", "square")
 
 __all__ = ["KINDS", "ShotSource", "SourceError", "TickStream", "default_probe", "make_shots"]
 
@@ -45,10 +51,8 @@ def make_shots(
             path=path,
             first_sample_s=first_sample_s,
         )
-    if kind == "ramp":
-        return Ramp(shots, samples, channels)
-    if kind == "unique":
-        return Unique(shots, samples, channels)
+    if kind in _PATTERNS:
+        return _PATTERNS[kind](shots, samples, channels)
     if kind == "prbs":
         return Prbs(shots, samples, channels, seed)
     if Path(kind).suffix not in (".npy", ".h5", ".hdf5"):

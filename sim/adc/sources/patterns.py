@@ -31,6 +31,33 @@ class Unique(ShotSource):
         return (np.arange(self.channels, dtype=np.uint16) << 8 | low).view(np.int16)
 
 
+class Constant(ShotSource):
+    """One value in all samples of a shot: every frame ends as the one before, so each becomes an alignment character.
+
+    That is so on links without scrambling. The octets are the codes of control characters themselves: /A/ and /F/,
+    /F/ and /A/, /R/ and /K/, /Q/ and zero, in turn from shot to shot.
+    """
+
+    VALUES = (0x7CFC, 0xFC7C, 0x1CBC, 0x9C00)
+
+    def _make(self, index: int) -> NDArray[np.int16]:
+        value = self.VALUES[index % len(self.VALUES)]
+        return np.full((self.samples, self.channels), value, np.uint16).view(np.int16)
+
+
+class Square(ShotSource):
+    """Full scale, eight samples each way: every bit turns at once, and edges show where.
+
+    Each channel and each shot is a sample further on.
+    """
+
+    HALF_PERIOD = 8
+
+    def _make(self, index: int) -> NDArray[np.int16]:
+        phase = np.arange(self.samples)[:, None] + np.arange(self.channels) + index
+        return np.where(phase // self.HALF_PERIOD % 2, np.int16(-32768), np.int16(32767))
+
+
 class Prbs(ShotSource):
     """PRBS-31 in each channel, most significant bit first, started by seed, shot and channel: exercises every bit.
 

@@ -48,6 +48,22 @@ def test_ramp_runs_on_from_shot_to_shot():
     assert np.all(np.diff(values.astype(int), axis=1) == 1)
 
 
+def test_constant_shots_end_in_codes_of_control_characters():
+    source = make_shots("constant", 5, 20, 8, RATE, seed=1)
+    values = [np.unique(source.shot(index).view(np.uint16)).tolist() for index in range(5)]
+    assert values == [[0x7CFC], [0xFC7C], [0x1CBC], [0x9C00], [0x7CFC]]
+
+
+def test_square_is_full_scale_and_each_channel_and_shot_a_sample_further_on():
+    source = make_shots("square", 2, 64, 9, RATE, seed=1)
+    first, second = source.shot(0), source.shot(1)
+    assert np.unique(first).tolist() == [-32768, 32767]
+    turns = np.flatnonzero(np.diff(first[:, 0].astype(int)))
+    assert turns.tolist() == list(range(7, 63, 8))
+    assert np.array_equal(first[:-1, 1], first[1:, 0])
+    assert np.array_equal(second[:-1], first[1:])
+
+
 def test_unique_gives_each_channel_a_code():
     shot = make_shots("unique", 1, 300, 256, RATE, seed=1).shot(0).view(np.uint16)
     assert np.array_equal(shot >> 8, np.broadcast_to(np.arange(256), shot.shape))
@@ -129,7 +145,7 @@ def test_files_that_are_none_are_refused(tmp_path):
         (tmp_path / name).write_bytes(b"nothing of the kind")
         with pytest.raises(SourceError, match="is no"):
             make_shots(str(tmp_path / name), 1, 1, 1, RATE, seed=1)
-    with pytest.raises(SourceError, match="neither one of phantom, ramp, unique, prbs nor a path"):
+    with pytest.raises(SourceError, match="neither one of phantom, ramp, unique, prbs, constant, square nor a path"):
         make_shots("phantm", 1, 1, 1, RATE, seed=1)
     with h5py.File(tmp_path / "two.h5", "w") as file:
         file["a"] = file["b"] = np.zeros((1, 1, 1), np.int16)

@@ -8,8 +8,9 @@ import pytest
 from host.frame_layout import HEADER, DropCause
 from host.receive.capture import CaptureReader
 from sim.run.packet_log import read_packets
+from sim.run.runner import CANNOT_RUN, Options, run_scenario
 from sim.scenario.load import parse
-from tests.sim.run.scenario_runs import SMALL, run
+from tests.sim.run.scenario_runs import SMALL, merged, run
 
 PACKETS_A_FRAME = 16
 POSITIONS = {"first": 0, "middle": 6, "last": PACKETS_A_FRAME - 1}
@@ -164,6 +165,29 @@ def test_frames_that_outgrow_the_ring_are_dropped_whole_and_told_of(tmp_path):
     assert [int(frame["sequence"]) for frame in frames] == [0, 1, 2, 4, 5, 7, 8]
     assert [int(frame["dropped_before"]) for frame in frames] == [0, 0, 0, 1, 0, 1, 0]
     assert {int(frame["flags"]) for frame in frames} == {0, DropCause.RING_FULL}
+
+
+@pytest.mark.parametrize("source", ["constant", "square", "unique", "ramp"])
+def test_every_source_goes_through_without_scrambling(tmp_path, source):
+    change = {"acquisition": {"source": source, "shots": 4, "samples": 254}, "jesd204b": {"scrambling": False}}
+    outcome = run(tmp_path, change)
+    assert outcome.code == 0, outcome.report["reasons"]
+
+
+def test_a_recorded_file_is_played_and_a_wrong_one_refused_before_anything_starts(tmp_path, capsys):
+    recorded = np.random.default_rng(1).integers(-32768, 32767, (2, 510, 64), np.int16)
+    np.save(tmp_path / "shots.npy", recorded)
+    outcome = run(tmp_path / "run", {"acquisition": {"source": str(tmp_path / "shots.npy")}})
+    assert outcome.code == 0, outcome.report["reasons"]
+    (first, _) = CaptureReader(tmp_path / "run" / "capture.bin")
+    assert np.array_equal(np.frombuffer(first.data, "<i2")[32 : 32 + 510 * 64].reshape(510, 64), recorded[0])
+    again = {"acquisition": {"source": str(tmp_path / "run" / "frames.h5")}}
+    assert run(tmp_path / "again", again).code == 0
+    for source, complaint in (("none.npy", "does not exist"), ("shots.npy", "holds 2 shots; the scenario asks for 3")):
+        scenario = parse(merged(SMALL, {"acquisition": {"source": str(tmp_path / source), "shots": 3}}), "test")
+        assert run_scenario(scenario, Options(directory=tmp_path / "refused")) == CANNOT_RUN
+        assert complaint in " ".join(capsys.readouterr().out.split())
+    assert not (tmp_path / "refused").exists()
 
 
 def test_more_shots_than_slots_reuse_the_slots(tmp_path):

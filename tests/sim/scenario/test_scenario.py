@@ -55,7 +55,7 @@ def test_the_wire_limit_counts_preamble_gap_and_check_sums():
         ({"acquisition": {"channels": 100}}, "64, 128 or 256"),
         ({"acquisition": {"prf_hz": 30_000.0}}, "allowed below 19531 Hz"),
         ({"acquisition": {"prf_hz": 6000.0, "shots": 64}}, "outgrow the ring of 4194304"),
-        ({"acquisition": {"source": "noise"}}, "must be phantom, ramp, unique, prbs or the path"),
+        ({"acquisition": {"source": "noise"}}, "must be phantom, ramp, unique, prbs, constant, square or the path"),
         ({"acquisition": {"mode": "doppler"}}, "acquisition.mode[0] = 'doppler': Input should be 'ultrasound' or"),
         ({"acquisition": {"mode": "photoacoustic", "channels": 256}}, "would need 20.00 Gb/s a lane; at most 12.8"),
         ({"acquisition": {"jitter_ns": 75_000.0}}, "acquisition.jitter_ns = 75000.0: allowed below 74400"),
