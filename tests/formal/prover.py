@@ -29,14 +29,17 @@ class Mutation:
     """A bug to plant.
 
     ``substitutions`` are (old, new) texts of ``source`` (a path of the proof's sources); each old text stands there
-    exactly once. ``depth`` is the number of steps within which the counter-example must be found. ``parameters`` are
-    for the properties, to find it faster: they may only restrict the environment.
+    exactly once. ``depth`` is the number of steps within which the counter-example must be found; to find it faster,
+    the first ``skip`` are not looked at, and the others in groups of ``stride``. ``parameters`` are for the properties,
+    to the same end: they may only restrict the environment.
     """
 
     name: str
     source: str
     substitutions: tuple[tuple[str, str], ...]
     depth: int
+    skip: int = 0
+    stride: int = 1
     parameters: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -72,11 +75,12 @@ class Proof:
     """What is to be proved of what.
 
     ``claim`` says it in a line. ``top`` is the module in ``<top>.v`` beside this file; ``sources`` are paths below the
-    root. ``depth`` is the number of steps of the base case, ``k`` the largest k of the induction. ``clocks`` more than
+    root. ``depth`` is the number of steps of the base case, ``k`` that of the induction. ``clocks`` more than
     1: steps are of a global time in which clocks are free inputs; otherwise a step is a clock. Covers and planted bugs
     run on ``parameters`` overridden by ``small``, and covers also by ``search``, which may only restrict the
-    environment.
-    ``memories`` are what the properties see of the design's memories.
+    environment. ``memories`` are what the properties see of the design's memories. ``scaled`` are (old, new) texts,
+    replaced wherever they stand in the sources, for what no parameter makes smaller. ``cut`` are modules whose outputs
+    may be anything at any time, but for what the properties assume of them.
     """
 
     name: str
@@ -92,6 +96,8 @@ class Proof:
     search: Mapping[str, int] = field(default_factory=dict)
     clocks: int = 1
     memories: tuple[Memory, ...] = ()
+    scaled: tuple[tuple[str, str], ...] = ()
+    cut: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -107,12 +113,6 @@ class Outcome:
     def failed_assertions(self) -> list[str]:
         """Places (file:lines) of the assertions that the counter-example breaks."""
         return re.findall(r"Assert failed in \w+: (\S+)", self.log)
-
-    @property
-    def induction_steps(self) -> int:
-        """The k of a successful induction."""
-        tried = [int(step) for step in re.findall(r"Trying induction in step (\d+)", self.log)]
-        return tried[0] - tried[-1]
 
 
 class Model:
@@ -135,7 +135,8 @@ class Model:
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
         self.file = self.folder / "model.smt2"
-        files = [HERE / f"{proof.top}.v", *(self._source(name, mutation) for name in proof.sources)]
+        self.top = proof.top
+        files = [HERE / f"{proof.top}.v", *(self._source(name, proof, mutation) for name in proof.sources)]
         parameters = {**proof.parameters, **parameters}
         chosen = " ".join(f"-chparam {name} {value}" for name, value in parameters.items())
         (self.folder / "words.vh").write_text("".join(memory.wires(whole) for memory in proof.memories))
@@ -145,6 +146,7 @@ class Model:
             f"hierarchy -check -top {proof.top} {chosen}",
             # Nothing may be optimised before wires named in properties are joined with the design's: flatten's work.
             "proc -noopt",
+            *(f"cutpoint t:*{module}*; hierarchy -check -top {proof.top}" for module in proof.cut),
             "memory_collect",
             ""
             if whole
@@ -165,26 +167,63 @@ class Model:
         self.assertions = text.count("; yosys-smt2-assert ")
         self.covers = text.count("; yosys-smt2-cover ")
 
-    def _source(self, name: str, mutation: Mutation | None) -> Path:
+    def _source(self, name: str, proof: Proof, mutation: Mutation | None) -> Path:
         path = ROOT / name
-        if mutation is None or mutation.source != name:
-            return path
-        text = path.read_text()
-        for old, new in mutation.substitutions:
+        original = text = path.read_text()
+        for old, new in mutation.substitutions if mutation is not None and mutation.source == name else ():
             if text.count(old) != 1:
                 raise ValueError(f"{mutation.name}: {old!r} stands {text.count(old)} times in {name}, expected once")
             text = text.replace(old, new)
-        mutant = self.folder / path.name
-        mutant.write_text(text)
-        return mutant
+        for old, new in proof.scaled:
+            text = text.replace(old, new)
+        if text == original:
+            return path
+        changed = self.folder / path.name
+        changed.write_text(text)
+        return changed
 
     def base_case(self, depth: int) -> Outcome:
         """No assertion fails in the first ``depth`` steps, from any initial state."""
         return self._solve("base", ["-t", str(depth)])
 
-    def induction(self, depth: int) -> Outcome:
-        """Assertions that have held for k steps hold in the next, for a k up to ``depth``."""
-        return self._solve("induction", ["-i", "-t", str(depth)])
+    def find(self, bug: Mutation) -> Outcome:
+        """An assertion fails within the bug's depth: the outcome has not passed."""
+        return self._solve("base", ["-t", f"{bug.skip}:{bug.stride}:{bug.depth}"])
+
+    def induction(self, k: int) -> Outcome:
+        """Assertions that have held for ``k`` steps hold in the next.
+
+        The solver is asked for one assertion at a time, all being assumed in the steps before: many small questions are
+        far easier than the one whether any of them can fail.
+        """
+        started = time.monotonic()
+        text = self.file.read_text()
+        system, _, _ = text.partition("; end of module")
+        conjunction = re.search(rf"\(define-fun \|{self.top}_a\| .*? Bool \(and\n(.*?)\n\)\)", text, re.DOTALL)
+        if conjunction is None:
+            raise RuntimeError(f"no assertions in {self.file}")
+        steps = range(k + 1)
+        query = ["(set-logic QF_UFBV)", system]
+        for step in steps:
+            query.append(f"(declare-fun s{step} () |{self.top}_s|)")
+            query.append(f"(assert (|{self.top}_u| s{step}))\n(assert (|{self.top}_h| s{step}))")
+        for step in steps[:-1]:
+            query.append(f"(assert (|{self.top}_t| s{step} s{step + 1}))\n(assert (|{self.top}_a| s{step}))")
+        log = []
+        for number, goal in enumerate(conjunction[1].splitlines()):
+            place = re.search(rf"yosys-smt2-assert {number} \S+ (\S+)", text)
+            file = self.folder / "goal.smt2"
+            last = goal.strip().replace(" state)", f" s{k})")
+            file.write_text("\n".join([*query, f"(assert (not {last}))", "(check-sat)\n"]))
+            asked = time.monotonic()
+            answer = _run(["yices-smt2", str(file)]).stdout.strip()
+            log.append(f"{answer} {place[1] if place else goal} ({time.monotonic() - asked:.1f} s)")
+            if answer != "unsat":
+                # smtbmc finds the same state again, and writes it down.
+                trace = self._solve("induction", ["-i", "-t", str(k)])
+                return Outcome(False, "\n".join([*log, trace.log]), trace.trace, time.monotonic() - started)
+        (self.folder / "induction.log").write_text("\n".join(log))
+        return Outcome(True, "\n".join(log), file, time.monotonic() - started)
 
     def reach(self, depth: int) -> Outcome:
         """Every cover statement is reached within ``depth`` steps, with no assertion broken on the way."""
