@@ -7,21 +7,25 @@ PEER ?=
 WAVES ?=
 OUTPUT ?=
 TESTS ?= tests
+FAULT_CASES ?= 2000
+FAULT_FIRST ?= 1
+FAULT_SEED ?=
 
 PYTHON := .venv/bin/python
 RUN_OPTIONS := $(if $(SIM),--simulator $(SIM)) $(if $(SEED),--seed $(SEED)) $(if $(PEER),--peer $(PEER)) $(if $(OUTPUT),--output $(OUTPUT)) $(if $(WAVES),$(if $(filter 0,$(WAVES)),--no-waves,--waves))
+FAULT_OPTIONS := $(if $(FAULT_SEED),FAULT_SEED=$(FAULT_SEED),FAULT_CASES=$(FAULT_CASES) FAULT_FIRST=$(FAULT_FIRST))
 
 ifneq (,$(filter-out 0 1,$(WAVES)))
 $(error WAVES=$(WAVES): allowed 0 (never), 1 (the whole run); without it, a failure is recorded by repeating the run)
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup sim waves test formal lint bench registers clean
+.PHONY: help setup sim waves test test-faults formal lint bench registers clean
 
 help: ## list the targets and variables
 	@echo "EchoBench: RTL of an RDMA ultrasound front end against a real verbs stack."
 	@echo
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
 	@echo "  SCENARIO=name|path.toml   what to run (default: default; in sim/scenarios/)"
 	@echo "  SIM=verilator|icarus      simulator, instead of the scenario's"
@@ -29,6 +33,7 @@ help: ## list the targets and variables
 	@echo "  PEER=auto|vm|host|model   peer, instead of the scenario's"
 	@echo "  WAVES=1|0                 record a waveform (FST) of the whole run, or never; else only of a failure"
 	@echo "  OUTPUT=folder             where the run goes (default: build/runs/<scenario>)"
+	@echo "  FAULT_CASES=n             cases of 'make test-faults' (default: 2000); FAULT_SEED=n the one to repeat"
 	@echo "  TESTS=path                what 'make test' runs (default: tests)"
 
 setup: ## install what is missing: Debian packages (as root) and the Python environment
@@ -42,6 +47,11 @@ waves: setup ## run a scenario and record a waveform: build/runs/<scenario>/wave
 
 test: setup lint ## run lint and every test
 	@$(PYTHON) -m pytest -n 2 --dist loadfile $(TESTS)
+
+test-faults: setup ## random faults on the receive link: FAULT_CASES of them, or the one of FAULT_SEED; with coverage
+	@rm -rf build/tests/jesd204b-coverage
+	@$(FAULT_OPTIONS) $(PYTHON) -m pytest -q -n 2 tests/hdl/jesd204b/test_jesd204b_campaign.py
+	@$(if $(FAULT_SEED),,$(PYTHON) -m tests.hdl.jesd204b.coverage)
 
 formal: setup ## prove properties of the RTL: FIFOs, buffers, ring, counters
 	@$(PYTHON) -m pytest -q tests/formal

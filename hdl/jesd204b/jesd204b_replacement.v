@@ -53,6 +53,8 @@ module jesd204b_replacement (
     reg [4:0] last_kinds;
     reg       frame_suspect;
     reg       multiframe_suspect;
+    // The last frame's end broke the rule: this frame may still be wrong until its own end is right.
+    reg       doubt;
 
     // This beat's own errors; those of the beat before reach into this one through the descrambler's memory of 15 bits.
     reg [4:0] now;
@@ -120,7 +122,7 @@ module jesd204b_replacement (
         if (broken) begin
             now = now | {multiframe_end, !multiframe_end, 3'd0};
         end
-        m_kinds = now | earlier | {multiframe_suspect, frame_suspect, 3'd0};
+        m_kinds = now | earlier | {multiframe_suspect, frame_suspect || doubt, 3'd0};
         misaligned = (frame_suspect && frame_misplaced != 4'd0) || (multiframe_suspect && multiframe_misplaced != 4'd0);
     end
 
@@ -132,8 +134,12 @@ module jesd204b_replacement (
             multiframe_suspect <= 1'b0;
             last_known <= 1'b0;
             last_replaced <= 1'b0;
+            doubt <= 1'b0;
         end else if (valid) begin
             earlier <= scrambling ? now : 5'd0;
+            if (frame_end) begin
+                doubt <= broken;
+            end
             if (frame_end && !scrambling) begin
                 last_octet <= m_data[31:24];
                 last_kinds <= now;

@@ -12,6 +12,16 @@ from host.control.registers import register_map
 
 MAGIC = 0x45424645
 _MASK32 = 0xFFFFFFFF
+_LANE_COUNTERS = (
+    "LANE_DISPARITY",
+    "LANE_NOT_IN_TABLE",
+    "LANE_UNEXPECTED_K",
+    "LANE_MISALIGNED",
+    "LANE_REPLACEMENTS",
+    "LANE_CGS_LOSSES",
+    "LANE_ILAS_MISMATCH",
+)
+"""Of each lane. ``LANE_MISALIGNED`` holds two counters, frames in the lower half and multiframes in the upper one."""
 _INCREMENT_UNITS_A_NS = 1 << 24
 
 
@@ -122,6 +132,28 @@ class FrontEnd:
         await self.write("JESD204B", "ERROR_CLEAR", 1)
         value = control["SCRAMBLING"].put(int(settings.scrambling)) | control["SUBCLASS"].put(settings.subclass)
         await self.write("JESD204B", "CTRL", value | control["ENABLE"].put(1))
+
+    async def lane_counters(self, lanes: int) -> dict[str, int]:
+        """What the lanes of the receive link have counted, added up, and by lane (``NAME[lane]``) where it is not zero.
+
+        ``LANE_ILAS_MISMATCH`` is the union of the lanes' bits. ``FILL_LEAST`` and ``FILL_MOST`` are the beats that the
+        last and the first lane were early at the release (0 while the links are down).
+        """
+        found = {name: 0 for name in _LANE_COUNTERS}
+        by_lane, fills = {}, []
+        for lane in range(lanes):
+            for name in _LANE_COUNTERS:
+                value = await self.read("JESD204B", name, lane)
+                found[name] = found[name] | value if name == "LANE_ILAS_MISMATCH" else found[name] + value
+                if value:
+                    by_lane[f"{name}[{lane}]"] = value
+            status = register_map()["JESD204B"]["LANE_STATUS"]
+            value = await self.read("JESD204B", "LANE_STATUS", lane)
+            fills.append(status["LATENCY"].get(value))
+            for bit in ("OVERFLOW", "UNDERFLOW"):
+                if status[bit].get(value):
+                    by_lane[f"LANE_{bit}[{lane}]"] = 1
+        return {**found, "FILL_LEAST": min(fills, default=0), "FILL_MOST": max(fills, default=0), **by_lane}
 
     async def link_up(self) -> bool:
         """All enabled links deliver samples."""

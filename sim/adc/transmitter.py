@@ -80,7 +80,7 @@ class AdcTransmitter:
         self._order = None if lane_order is None else np.array(lane_order)
         self.reaction_multiframes = list(reaction_multiframes or [0] * config.links)
         self._deaf = frozenset(deaf)
-        self._line = line
+        self.line = line
         self._done: set[int] = set()
         self.bring_ups: list[BringUp] = []
         self.beat = 0
@@ -143,9 +143,9 @@ class AdcTransmitter:
             if isinstance(fault, BeatFault):
                 fault.apply(self.beat, data, flags, self.beat_of_tick)
         data, flags = self._delayed(data, flags)
-        if self._line is not None:
+        if self.line is not None:
             data, flags = np.ascontiguousarray(data), np.ascontiguousarray(flags)
-            self._line.apply(self.beat, data, flags)
+            self.line.apply(self.beat, data, flags)
         first, self.beat = self.beat, self.beat + count
         if self._order is not None:
             data, flags = data[:, self._order], flags[:, self._order]

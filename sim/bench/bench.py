@@ -86,6 +86,11 @@ class Bench:
         """Number of the beat in which the generator of shots was started: its shots come whole periods later."""
         return int(self._dut.generator_beat.value)
 
+    @property
+    def latest_release(self) -> int | None:
+        """As :meth:`release_beat`, ``None`` if there has been none."""
+        return int(self._dut.release_beat.value) if self._dut.released.value else None
+
     async def flush_probe(self) -> None:
         """Have the probe write out what it has recorded so far."""
         flush = self._dut.probe.flush

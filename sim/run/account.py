@@ -328,9 +328,9 @@ def _faults(scenario: Scenario, result: dict[str, Any]) -> list[Fault]:
     times = Counter(injection["fault"] for injection in result["injections"])
     found = [
         Fault(
-            where=f"lane {fault.lane}, shot {fault.shot}, sample {fault.sample}",
+            where=fault.where,
             what=fault.kind,
-            times=int(fault.shot in played),
+            times=int(fault.shot in played or not fault.placed),
             certain=True,
         )
         for fault in scenario.jesd204b.faults

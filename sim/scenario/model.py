@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from host.control.modes import LANES_A_LINK, MODES, PHOTOACOUSTIC, ULTRASOUND, Mode
 from host.frame_layout import FrameShape
+from sim.scenario.lane_faults import LaneFault
 
 RING_BYTES = 4 << 20
 GRANULE_BYTES = 4096
@@ -44,17 +45,6 @@ class Impossible(ValueError):
 
 class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
-
-
-class LaneFault(_Section):
-    """One fault on a lane, placed in the window of a shot."""
-
-    kind: Literal["bit_error", "lane_drop"]
-    lane: Annotated[int, Field(ge=0, le=31)]
-    shot: Annotated[int, Field(ge=0)] = 0
-    sample: Annotated[int, Field(ge=0)] = 0
-    beats: Annotated[int, Field(ge=1, le=100_000)] = 1000
-    """Length of a ``lane_drop`` in link clocks."""
 
 
 class LinkFault(_Section):
@@ -287,15 +277,33 @@ class Scenario(_Section):
             raise Impossible(
                 "expect.flagged_frames", self.expect.flagged_frames, f"allowed 0 to {acquisition.shots} shots"
             )
-        for index, fault in enumerate(self.jesd204b.faults):
-            where = f"jesd204b.faults[{index}]"
-            if fault.lane >= self.links * LANES_A_LINK:
-                raise Impossible(f"{where}.lane", fault.lane, f"allowed 0 to {self.links * LANES_A_LINK - 1}")
-            if fault.shot >= acquisition.shots:
-                raise Impossible(f"{where}.shot", fault.shot, f"allowed 0 to {acquisition.shots - 1}")
-            if fault.sample >= acquisition.samples:
-                raise Impossible(f"{where}.sample", fault.sample, f"allowed 0 to {acquisition.samples - 1}")
+        self._placeable()
         return self
+
+    def _placeable(self) -> None:
+        """Refuse faults of what is not there, and skew that no receiver can tell from lateness."""
+        jesd204b, lanes = self.jesd204b, self.links * LANES_A_LINK
+        channels = min(self.acquisition.shape_of(mode).channels for mode in self.acquisition.modes)
+        shortest = min(mode.octets_per_frame for mode in self.acquisition.modes) * jesd204b.k
+        if jesd204b.lane_skew_octets > shortest // 2 - 8:
+            raise Impossible(
+                "jesd204b.lane_skew_octets",
+                jesd204b.lane_skew_octets,
+                f"allowed 0 to {shortest // 2 - 8}, half a multiframe",
+            )
+        for index, fault in enumerate(jesd204b.faults):
+            limits = {
+                "lane": lanes,
+                "link": self.links,
+                "channel": channels,
+                "other": channels if fault.kind == "duplicate_channel" else lanes,
+                "shot": self.acquisition.shots,
+                "sample": self.acquisition.samples,
+            }
+            for key, limit in limits.items():
+                value = getattr(fault, key)
+                if value is not None and value >= limit:
+                    raise Impossible(f"jesd204b.faults[{index}].{key}", value, f"allowed 0 to {limit - 1}")
 
     def _recoverable(self) -> None:
         """Refuse a time-out that passes before an acknowledgement can come: every packet would be sent for ever."""

@@ -8,6 +8,7 @@ from host.control.modes import Mode
 from sim.adc import AdcTransmitter, LinkConfig
 from sim.adc.sources import ShotSource, TickStream, make_shots
 from sim.scenario.model import Scenario
+from sim.session.lane_faults import LaneFaults
 
 
 def mode_shots(scenario: Scenario, mode: Mode) -> ShotSource:
@@ -47,6 +48,7 @@ class Converters:
 
     def __init__(self, scenario: Scenario) -> None:
         self._scenario = scenario
+        self.faults = LaneFaults(scenario.jesd204b.faults)
         self._sources = {mode: mode_shots(scenario, mode) for mode in scenario.acquisition.modes}
 
     def epoch(self, mode: Mode, first_beat: int) -> Epoch:
@@ -60,7 +62,7 @@ class Converters:
             subclass=scenario.jesd204b.subclass,
         )
         stream = TickStream(self._sources[mode], seed=scenario.seed)
-        transmitter = AdcTransmitter(
+        transmitter = self.faults.transmitter(
             config, stream, seed=scenario.seed, lane_skew_octets=scenario.jesd204b.lane_skew_octets
         )
         return Epoch(mode, config, transmitter, stream, first_beat)

@@ -448,8 +448,10 @@ class Session:
             }
             for block in ("JESD204B", "ACQUISITION", "RING", "ERNIC")
         }
+        lanes = self.scenario.links * self.shots.epoch.config.lanes_per_link
+        counters["JESD204B"] |= await self.front_end.lane_counters(lanes)
         result = {
-            "shots": [asdict(shot) for shot in self.shots.shots],
+            "shots": [asdict(shot) for shot in self.shots.as_counted()],
             "received": [asdict(frame) for frame in self.receiver.frames],
             "summary": asdict(summary),
             "statistics": asdict(self.stream.statistics),

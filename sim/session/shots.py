@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from cocotb.triggers import Event
 from cocotb.utils import get_sim_time
 from numpy.typing import NDArray
 
-from host.control.modes import Mode
-from sim.adc import BitError, Fault, LaneDrop
+from host.control.modes import MODES_BY_ID, Mode
 from sim.bench.bench import Bench
 from sim.bench.lane_player import (
     FLAG_NOT_IN_TABLE,
@@ -67,9 +66,29 @@ class ShotPlayer:
         self._pulses = acquisition.pulses
         jitter = np.random.default_rng((scenario.seed, _JITTER_STREAM)).uniform(-1.0, 1.0, acquisition.shots)
         self._jitter_ns = jitter * acquisition.jitter_ns
+        self._sysref_shifts: list[tuple[int, int]] = []
+        self._releases: list[int] = []
         self._begun = Event()
         self.shots: list[Shot] = []
         """Those whose pulse is in a chunk handed to the player; the position is the sequence number."""
+
+    def as_counted(self) -> list[Shot]:
+        """The shots by the receiver's count of ticks, which begins anew whenever the links have come up again."""
+        found = []
+        for shot in self.shots:
+            mode = MODES_BY_ID[shot.mode]
+            release = max((beat for beat in self._releases if beat <= shot.beat), default=None)
+            if release is not None and shot.tick is not None:
+                tick, beat_in_tick = divmod(shot.beat - release, mode.clocks_a_sample)
+                shot = replace(shot, tick=tick, beat_in_tick=beat_in_tick)  # noqa: PLW2901
+            found.append(shot)
+        return found
+
+    def _note_release(self) -> None:
+        """Remember when the links came up. It takes more than a chunk, so that once a chunk is often enough."""
+        release = self._bench.latest_release
+        if release is not None and (not self._releases or self._releases[-1] != release):
+            self._releases.append(release)
 
     def arm(self, schedule: Schedule) -> None:
         """Place echoes from the next chunk on; the first time, begin with the pulses."""
@@ -106,6 +125,7 @@ class ShotPlayer:
         request = ChunkRequest(0, 0, 0)
         while True:
             with self._stopwatch.in_python():
+                self._note_release()
                 self._supply(request, size)
             request = await self._bench.lanes.request()
             self._begun.set()
@@ -114,10 +134,13 @@ class ShotPlayer:
         if self._next_mode is not None:
             self.epoch = self._converters.epoch(self._next_mode, request.first_beat)
             self._next_mode, self._silent = None, False
+            self._sysref_shifts.clear()
         side = np.zeros(size, np.uint8)
         period = self.epoch.config.beats_per_multiframe * SYSREF_MULTIFRAMES
-        side[(self.epoch.first_beat - request.first_beat) % period :: period] = SIDE_SYSREF
         self._place_shots(request.first_beat, side)
+        # The pulse after a shift has begun is off; so are all later ones, until another shift.
+        shift = sum(beats for from_beat, beats in self._sysref_shifts if from_beat < request.first_beat + size)
+        side[(self.epoch.first_beat + shift - request.first_beat) % period :: period] |= SIDE_SYSREF
         if self._silent:
             lanes = self.epoch.config.lanes
             dead = np.full((size, lanes), FLAG_NOT_IN_TABLE, np.uint16)
@@ -174,16 +197,8 @@ class ShotPlayer:
         delay, lag = schedule.window_delay, schedule.lag
         shot = Shot(index, mode.identifier, beat, step, tick, beat_in_tick, delay, lag, exact)
         self.epoch.stream.schedule(index, shot.first_tick)
-        self._place_faults(shot)
+        self._converters.faults.place(index, shot.first_tick, self.epoch.transmitter)
+        for sample, shift in self._converters.faults.sysref_shifts(index):
+            from_beat = beat + (shot.first_tick - tick + sample) * mode.clocks_a_sample
+            self._sysref_shifts.append((from_beat, shift))
         return shot
-
-    def _place_faults(self, shot: Shot) -> None:
-        """Put the lane faults of a shot into the beats of its samples."""
-        for fault in self._scenario.jesd204b.faults:
-            if fault.shot != shot.index:
-                continue
-            tick = shot.first_tick + fault.sample
-            placed: Fault = BitError(fault.lane, tick)
-            if fault.kind == "lane_drop":
-                placed = LaneDrop(fault.lane, fault.beats, tick=tick)
-            self.epoch.transmitter.inject(placed)

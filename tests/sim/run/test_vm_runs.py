@@ -124,3 +124,27 @@ def test_every_fault_is_repaired_with_the_real_peer(tmp_path):
 def test_the_smoke_scenario_passes_on_icarus(tmp_path):
     outcome = run_named("smoke", tmp_path, simulator="icarus")
     assert outcome.code == 0, outcome.report["reasons"]
+
+
+def test_lanes_as_far_apart_as_may_be(tmp_path):
+    outcome = run_named("skew", tmp_path)
+    assert outcome.code == 0, outcome.report["reasons"]
+    counters = outcome.simulated["link_counters"]
+    assert counters["REINITIALISATIONS"] == 0 and counters["FILL_MOST"] - counters["FILL_LEAST"] >= 35
+    assert not any(value for name, value in counters.items() if name.startswith("LANE_"))
+
+
+def test_lanes_that_drop_flag_their_frames_and_come_back(tmp_path):
+    outcome = run_named("lanedrop", tmp_path)
+    assert outcome.code == 0, outcome.report["reasons"]
+    counters = outcome.simulated["link_counters"]
+    assert counters["REINITIALISATIONS"] == 2
+    # Every dead octet is counted, and only where it was.
+    assert counters["LANE_NOT_IN_TABLE"] == counters["LANE_NOT_IN_TABLE[5]"] == 4 * 2000
+    assert {name for name in counters if name.startswith("LANE_CGS_LOSSES[")} == {
+        "LANE_CGS_LOSSES[5]",
+        "LANE_CGS_LOSSES[30]",
+    }
+    assert counters["LANE_DISPARITY[12]"] == 1
+    page = (outcome.directory / "report.html").read_text()
+    assert "LANE_CGS_LOSSES[30]" in page

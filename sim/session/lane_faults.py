@@ -1,0 +1,149 @@
+"""From a scenario's faults of the receive link to those of the ADC model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sim.adc import (
+    AdcTransmitter,
+    BitError,
+    Burst,
+    Character,
+    Fault,
+    LaneDrop,
+    LinkConfig,
+    Restart,
+    SampleSource,
+    Slip,
+)
+from sim.adc.ilas import Sequence as AlignmentSequence
+from sim.adc.line import LineLevel
+from sim.scenario.lane_faults import LaneFault
+
+_BITS_A_BEAT = 40
+_ON_THE_LINE = ("line_bit", "line_slip")
+
+
+@dataclass(frozen=True)
+class _Doubled:
+    """A source of which one channel is a copy of another."""
+
+    source: SampleSource
+    channel: int
+    other: int
+
+    def samples(self, first_tick: int, count: int) -> NDArray[np.int16]:
+        result = self.source.samples(first_tick, count).copy()
+        result[:, self.channel] = result[:, self.other]
+        return result
+
+
+class LaneFaults:
+    """The faults of a scenario, for one transmitter after another."""
+
+    def __init__(self, faults: Sequence[LaneFault]) -> None:
+        self._faults = faults
+
+    def _of(self, *kinds: str) -> list[LaneFault]:
+        return [fault for fault in self._faults if fault.kind in kinds]
+
+    def transmitter(
+        self, config: LinkConfig, source: SampleSource, *, seed: int, lane_skew_octets: int
+    ) -> AdcTransmitter:
+        """Return a transmitter with the faults that are there from the beginning, and ready for the others."""
+        for fault in self._of("replacement"):
+            config = replace(config, replacement=fault.how)  # type: ignore[arg-type]
+        for fault in self._of("scrambler_seed"):
+            config = replace(config, scrambler_seed=fault.value)
+        for fault in self._of("duplicate_channel"):
+            source = _Doubled(source, _known(fault.channel), _known(fault.other))
+        delays = np.random.default_rng(seed).integers(0, lane_skew_octets + 1, config.lanes).tolist()
+        for fault in self._of("delay"):
+            delays[_known(fault.lane)] += fault.octets
+        options: dict[str, Any] = {"lane_delays": delays, "deaf": [_known(fault.link) for fault in self._of("deaf")]}
+        if slips := self._of("slip", "clock"):
+            options["slip_octets"] = max(
+                abs(fault.octets) * (fault.times if fault.kind == "clock" else 1) for fault in slips
+            )
+        if late := self._of("late"):
+            options["reaction_multiframes"] = [
+                sum(fault.multiframes for fault in late if fault.link == link) for link in range(config.links)
+            ]
+        if deviations := self._deviations():
+            options["ilas"] = deviations
+        if swaps := self._of("swap_lanes"):
+            order = list(range(config.lanes))
+            for fault in swaps:
+                a, b = _known(fault.lane), _known(fault.other)
+                order[a], order[b] = order[b], order[a]
+            options["lane_order"] = order
+        if on_line := self._of(*_ON_THE_LINE):
+            options["line"] = LineLevel(sorted({_known(fault.lane) for fault in on_line}))
+        return AdcTransmitter(config, source, seed=seed, **options)
+
+    def _deviations(self) -> dict[int, AlignmentSequence]:
+        found: dict[int, AlignmentSequence] = {}
+        for fault in self._of("ilas_field", "ilas_sum", "ilas_length", "ilas_no_configuration"):
+            lane = _known(fault.lane)
+            before = found.get(lane, AlignmentSequence())
+            if fault.kind == "ilas_field":
+                changed = replace(before, add={**before.add, fault.field: fault.add})
+            elif fault.kind == "ilas_sum":
+                changed = replace(before, add_to_sum=fault.add)
+            elif fault.kind == "ilas_length":
+                changed = replace(before, multiframes=fault.multiframes)
+            else:
+                changed = replace(before, configuration=False)
+            found[lane] = changed
+        return found
+
+    def place(self, shot: int, first_tick: int, transmitter: AdcTransmitter) -> None:
+        """Put the faults of a shot into the beats of its samples; its window begins with source tick ``first_tick``."""
+        for index, fault in enumerate(self._faults):
+            if not fault.placed or fault.shot != shot or fault.kind == "sysref":
+                continue
+            tick = first_tick + fault.sample
+            if fault.kind in _ON_THE_LINE:
+                self._on_the_line(fault, tick, transmitter)
+            else:
+                transmitter.inject(_placed(fault, tick, index))
+
+    @staticmethod
+    def _on_the_line(fault: LaneFault, tick: int, transmitter: AdcTransmitter) -> None:
+        beat = transmitter.beat_of_tick(tick)
+        assert beat is not None and transmitter.line is not None
+        lane = _known(fault.lane)
+        events = transmitter.line.flips if fault.kind == "line_bit" else transmitter.line.slips
+        events[lane].add((beat + int(transmitter.delay.octets[lane]) // 4) * _BITS_A_BEAT + fault.bit)
+
+    def sysref_shifts(self, shot: int) -> list[tuple[int, int]]:
+        """Samples into the window of a shot from which on SYSREF is off, and by how many beats."""
+        return [(fault.sample, fault.beats) for fault in self._of("sysref") if fault.shot == shot]
+
+
+def _placed(fault: LaneFault, tick: int, seed: int) -> Fault:
+    lane = fault.lane if fault.lane is not None else 0
+    placed: dict[str, Fault] = {
+        "bit_error": BitError(lane, tick),
+        "burst": Burst(lane, tick=tick, octets=fault.octets, seed=seed),
+        "disparity": Burst(lane, tick=tick, octets=fault.octets, wrong=False),
+        "character": Character(
+            lane, tick=tick, character=fault.character, octet=fault.octet % 4, offset=fault.octet // 4
+        ),
+        "slip": Slip(lane, tick=tick, octets=fault.octets),
+        "clock": Slip(lane, tick=tick, octets=fault.octets, every=fault.beats, times=fault.times),
+        "restart": Restart(fault.link or 0, tick=tick, beats=fault.beats),
+    }
+    if fault.kind == "lane_drop":
+        return LaneDrop(lane, tick=tick, beats=fault.beats, how=fault.how)  # type: ignore[arg-type]
+    return placed[fault.kind]
+
+
+def _known(number: int | None) -> int:
+    assert number is not None, "the scenario's model demands it"
+    return number

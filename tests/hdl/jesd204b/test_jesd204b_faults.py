@@ -1,0 +1,184 @@
+"""What the receive link does about slips, restarts and inverted lines, with the figures that its chapter states."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import cocotb
+import numpy as np
+import pytest
+
+from host.frame_layout import LinkError
+from sim.adc import LinkConfig, Slip
+from sim.adc.line import LineLevel
+from tests.hdl.jesd204b.bench import CHUNK, REGISTERS, TB
+from tests.hdl.module_bench import SIMULATORS, run_module
+from tests.sim.adc.streams import Constant, Noise, Ramp
+
+LINKS = 4
+MISPLACED = LinkError.FRAME_MISALIGNED | LinkError.MULTIFRAME_MISALIGNED
+FRAMES_FOR_SURE = 900
+"""Frames within which a slip not of whole frames is marked in scrambled data, all but once in a thousand times."""
+MULTIFRAMES_FOR_SURE = 450
+"""Likewise multiframes, for a slip of whole frames."""
+
+
+def link_config(**values) -> LinkConfig:
+    return LinkConfig(**{"links": LINKS, "frames_per_multiframe": 8, **values})
+
+
+@cocotb.test()
+async def latency_over_a_hundred_restarts(dut):
+    """Skew within the budget, and each lane's delay drawn anew each time, rotation included: one latency."""
+    config = link_config()
+    source = Noise(config.channels)
+    tb = TB(dut, LINKS)
+    rng = np.random.default_rng(8)
+    # Release in the middle of the window that skew (20 octets) and jitter (12) leave.
+    registers = {"release_delay": 26}
+    transmitter = await tb.bring_up(config, source, seed=5, lane_skew_octets=20, jitter_octets=12, registers=registers)
+    for run in range(1, 100):
+        await tb.samples(3)
+        await tb.write("CTRL", 0)
+        await tb.cycles(CHUNK + int(rng.integers(3 * CHUNK)))
+        await tb.configure(config)
+        await tb.until(lambda run=run: tb.words[-1].run > run, 1500, "restart")
+    starts = {}
+    for word in tb.words:
+        starts.setdefault(word.run, word.cycle)
+    assert len(starts) == len(transmitter.bring_ups) == 100
+    found = {starts[run] - transmitter.bring_ups[run - 1].first_beat for run in starts}
+    assert len(found) == 1, found
+    # And from SYSREF, whose phase the first beats have.
+    assert len({cycle % config.beats_per_multiframe for cycle in starts.values()}) == 1
+    assert not tb.check(config, source)
+    fills = [await tb.read("LANE_STATUS", lane, "LATENCY") for lane in range(config.lanes)]
+    assert min(fills) > 0 and max(fills) < config.beats_per_multiframe, fills
+
+
+async def slipped(dut, config: LinkConfig, source, octets: int, limit: int) -> tuple[TB, int]:
+    """Let lane 3 slip; return the beats until the first mark or the fall of the links."""
+    tb = TB(dut, LINKS)
+    await tb.bring_up(config, source, faults=[Slip(3, tick=20, octets=octets)])
+    begin = tb.transmitter.beat_of_tick(20)
+
+    def seen() -> bool:
+        return bool(tb.words[-1].kinds) or not int(dut.link_up.value)
+
+    await tb.until(seen, limit + 200, f"mark within {limit} beats")
+    return tb, tb.cycle - begin
+
+
+@cocotb.test()
+@cocotb.parametrize((("octets", "seed"), [(1, 1), (4, 2), (-4, 3), (1, 4), (6, 5)]))
+async def slip_in_scrambled_data(dut, octets: int, seed: int):
+    """Not of whole frames: a misplaced /F/ or a missed one tells, two in 256 frames."""
+    config = link_config(frames_per_multiframe=32)
+    limit = FRAMES_FOR_SURE * config.beats_per_frame
+    tb, beats = await slipped(dut, config, Noise(config.channels, seed=seed), octets, limit)
+    assert beats <= limit
+    await tb.cycles(100)
+    marks = [word.kinds for word in tb.words if word.kinds]
+    assert marks and all(kinds & MISPLACED for kinds in marks)
+
+
+@cocotb.test()
+@cocotb.parametrize((("frames", "seed"), [(1, 1), (-1, 2), (3, 3)]))
+async def slip_of_frames_in_scrambled_data(dut, frames: int, seed: int):
+    """Only ends of multiframes tell: four in 256 multiframes."""
+    config = link_config()
+    limit = MULTIFRAMES_FOR_SURE * config.beats_per_multiframe
+    _, beats = await slipped(dut, config, Noise(config.channels, seed=seed), 16 * frames, limit)
+    assert beats <= limit
+
+
+@cocotb.test()
+@cocotb.parametrize((("octets", "multiframes"), [(1, 1), (4, 1), (-1, 1), (16, 2), (-16, 2)]))
+async def slip_where_samples_repeat(dut, octets: int, multiframes: int):
+    """Without scrambling and with samples that repeat, every frame's end tells; no word is wrong and unmarked."""
+    config = link_config(scrambling=False)
+    source = Constant(config.channels, 0x0155)
+    limit = multiframes * config.beats_per_multiframe + 20
+    tb, beats = await slipped(dut, config, source, octets, limit)
+    assert beats <= limit
+    await tb.until(lambda: tb.runs == 2, 2000, "restart")
+    await tb.until(lambda: tb.words[-1].run == 2, 200, "samples")
+    await tb.samples(20)
+    tb.check(config, source)
+
+
+@cocotb.test()
+async def slip_of_multiframes_is_beyond_any_receiver(dut):
+    """What comes is legal in every respect, only late: nothing is marked. Comparing samples is what finds it."""
+    config = link_config()
+    source = Ramp(config.channels)
+    tb = TB(dut, LINKS)
+    await tb.bring_up(config, source, faults=[Slip(3, tick=20, octets=16 * 8)])
+    await tb.samples(400)
+    assert tb.runs == 1 and not any(word.kinds & ~MISPLACED for word in tb.words)
+    late = tb.words[-1]
+    wrong = np.flatnonzero(late.samples[: config.channels] != source.samples(late.tick, 1)[0])
+    assert wrong.tolist() == list(range(24, 32))
+    assert np.array_equal(late.samples[24:32], source.samples(late.tick + 8, 1)[0, 24:32])
+
+
+@cocotb.test()
+@cocotb.parametrize(lane=[0, 5])
+async def inverted_line_is_told_and_mended(dut, lane: int):
+    """An inverted line has legal codes only; the alignment sequence tells. POLARITY mends it in the transceiver."""
+    config = link_config()
+    source = Noise(config.channels)
+    tb = TB(dut, LINKS)
+    await tb.bring_up(config, source, line=LineLevel([lane], inverted=[lane]))
+    await tb.samples(5)
+    assert all(word.kinds & LinkError.ILAS_MISMATCH and word.lanes == 1 << lane for word in tb.words)
+    found = await tb.read("LANE_ILAS_MISMATCH", lane)
+    assert found & REGISTERS["LANE_ILAS_MISMATCH"]["FCHK"].put(1)
+    await tb.reset()
+    await tb.configure(config, polarity=1 << lane)
+    corrected = [n for n in range(config.lanes) if int(dut.lane_polarity.value) >> n & 1]
+    await tb.bring_up(config, source, line=LineLevel([lane], inverted=[lane], corrected=corrected))
+    await tb.samples(5)
+    assert not tb.check(config, source)
+
+
+@cocotb.test()
+async def lost_line_bit_takes_the_link_down_and_it_comes_back(dut):
+    """Not in the table until commas come, which align the transceiver anew at another rotation."""
+    config = link_config()
+    source = Noise(config.channels)
+    tb = TB(dut, LINKS)
+    line = LineLevel([2])
+    line.slips[2].add(40 * 420 + 13)
+    await tb.bring_up(config, source, line=line)
+    await tb.until(lambda: tb.runs == 2, 4000, "restart")
+    await tb.until(lambda: tb.words[-1].run == 2, 200, "samples")
+    await tb.samples(20)
+    assert await tb.read("LANE_CGS_LOSSES", 2) == 1 and await tb.read("LANE_NOT_IN_TABLE", 2) > 0
+    tb.check(config, source)
+
+
+@cocotb.test()
+async def stuck_lane_takes_the_link_down(dut):
+    """A valid character for ever, in scrambled data."""
+    from sim.adc import LaneDrop
+
+    config = link_config()
+    source = Noise(config.channels)
+    tb = TB(dut, LINKS)
+    transmitter = await tb.bring_up(config, source, faults=[LaneDrop(5, 400, tick=30, how="stuck")])
+    await tb.until(lambda: not int(dut.link_up.value), 400, "end of the run")
+    assert tb.cycle - transmitter.beat_of_tick(30) <= 11
+    await tb.cycles(4)
+    assert tb.down_kinds == LinkError.LINK_DOWN | LinkError.CGS_LOST
+    await tb.until(lambda: tb.runs == 2, 3000, "restart")
+    await tb.until(lambda: tb.words[-1].run == 2, 200, "samples")
+    await tb.samples(20)
+    tb.check(config, source)
+    gaps = [b.cycle - a.cycle for a, b in pairwise(tb.words) if a.run == b.run]
+    assert set(gaps) == {config.beats_per_frame}
+
+
+@pytest.mark.parametrize("simulator", SIMULATORS)
+def test_faults(simulator: str) -> None:
+    run_module("jesd204b/jesd204b_receiver", __name__, simulator, parameters={"LINKS": LINKS})

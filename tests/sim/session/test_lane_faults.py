@@ -1,0 +1,175 @@
+"""A scenario's faults of the receive link as the beats that come out of the ADC model."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sim.adc import AdcTransmitter, LinkConfig, characters
+from sim.scenario.lane_faults import LaneFault
+from sim.session.lane_faults import LaneFaults
+from tests.sim.adc.streams import Constant, Noise
+
+CONFIG = LinkConfig(links=2, frames_per_multiframe=8)
+FIRST_TICK = 60
+SEQUENCE = 4 * CONFIG.beats_per_multiframe
+
+
+def beats(
+    faults: list[LaneFault], config: LinkConfig = CONFIG, source=Noise
+) -> tuple[np.ndarray, np.ndarray, AdcTransmitter]:
+    """64 beats of commas, then 600 of alignment and samples, with the faults of shot 2 placed."""
+    made = LaneFaults(faults)
+    transmitter = made.transmitter(config, source(config.channels), seed=1, lane_skew_octets=0)
+    parts = [transmitter.beats(64, 0), transmitter.beats(SEQUENCE, 3)]
+    made.place(1, FIRST_TICK - 20, transmitter)
+    made.place(2, FIRST_TICK, transmitter)
+    parts += [transmitter.beats(200, 3), transmitter.beats(400 - SEQUENCE + 128, 3)]
+    return np.concatenate([p.data for p in parts]), np.concatenate([p.flags for p in parts]), transmitter
+
+
+def changed(fault: dict, *, config: LinkConfig = CONFIG, source=Noise, lag: int = 0) -> tuple[list[int], list[int]]:
+    """Beats and lanes that differ from those without the fault; ``lag``: all come that much later."""
+    clean, clean_flags, _ = beats([], config, source)
+    data, flags, _ = beats([LaneFault(**fault)], config, source)
+    end = len(clean) - lag
+    differs = (data[lag:] != clean[:end]) | (flags[lag:] != clean_flags[:end])
+    return np.flatnonzero(differs.any(axis=1)).tolist(), np.flatnonzero(differs.any(axis=0)).tolist()
+
+
+PLACE = {"shot": 2, "sample": 5}
+AT = 64 + SEQUENCE + 4 * (FIRST_TICK + 5)
+
+
+@pytest.mark.parametrize(
+    ("fault", "rows"),
+    [
+        ({"kind": "bit_error"}, [AT]),
+        ({"kind": "burst", "octets": 6}, [AT, AT + 1]),
+        ({"kind": "disparity", "octets": 3}, [AT]),
+        ({"kind": "character", "character": 0x1C, "octet": 9}, [AT + 2]),
+        ({"kind": "lane_drop", "beats": 3}, [AT, AT + 1, AT + 2]),
+        ({"kind": "lane_drop", "beats": 3, "how": "stuck"}, [AT, AT + 1, AT + 2]),
+        ({"kind": "lane_drop", "beats": 3, "how": "commas"}, [AT, AT + 1, AT + 2]),
+    ],
+)
+def test_placed_faults_change_their_lane_at_their_place(fault: dict, rows: list[int]) -> None:
+    assert changed({**fault, "lane": 2, **PLACE}) == (rows, [2])
+
+
+def test_contents_of_faults() -> None:
+    clean, _, _ = beats([])
+
+    def at(**fault) -> tuple[int, int]:
+        data, flags, _ = beats([LaneFault(lane=2, **fault, **PLACE)])
+        return int(data[AT, 2]), int(flags[AT, 2])
+
+    assert at(kind="character", character=0x1C) == (int(clean[AT, 2]) & ~0xFF | 0x1C, 1)
+    assert at(kind="disparity", octets=2) == (int(clean[AT, 2]), 0x300)
+    assert at(kind="lane_drop") == (0, 0xF0)
+    assert at(kind="lane_drop", how="commas") == (characters.K_WORD, 0xF)
+    assert at(kind="lane_drop", how="stuck")[1] == 0
+
+
+def test_a_flipped_line_bit_is_seen_soon_after() -> None:
+    fault = LaneFault(kind="line_bit", lane=2, bit=3, **PLACE)
+    rows, lanes = changed(fault.model_dump(exclude_unset=True))
+    assert set(range(64, 64 + SEQUENCE)) & set(rows)  # two beats later all along
+    clean, clean_flags, _ = beats([])
+    data, flags, _ = beats([fault])
+    differs = np.flatnonzero((data[2:, 2] != clean[:-2, 2]) | (flags[2:, 2] != clean_flags[:-2, 2]))
+    assert AT <= differs[0] <= AT + 1 and differs[-1] <= AT + 5 and lanes == [2]
+
+
+def test_a_lost_line_bit_leaves_nothing_in_the_table() -> None:
+    _, flags, _ = beats([LaneFault(kind="line_slip", lane=2, **PLACE)])
+    after = flags[AT + 4 : AT + 60, 2]
+    assert np.count_nonzero(after & 0xF0) > 20 and not np.any(flags[: AT - 2, 2] & 0xF0)
+
+
+@pytest.mark.parametrize("octets", [1, 4, 16, -4])
+def test_a_slip_moves_the_lane_for_good(octets: int) -> None:
+    room = abs(octets)
+    data, flags, transmitter = beats([LaneFault(kind="slip", lane=2, octets=octets, **PLACE)])
+    clean = AdcTransmitter(CONFIG, Noise(CONFIG.channels), lane_delays=[room] * CONFIG.lanes)
+    late = AdcTransmitter(CONFIG, Noise(CONFIG.channels), lane_delays=[room - octets] * CONFIG.lanes)
+    del flags
+    for other, rows in ((clean, slice(0, AT)), (late, slice(AT, None))):
+        parts = [other.beats(64, 0), *(other.beats(200, 3) for _ in range(3))]
+        expected = np.concatenate([part.data for part in parts])[: len(data)]
+        assert np.array_equal(data[: len(expected)][rows, 2], expected[rows, 2])
+    assert transmitter.delay.octets.tolist() == [room, room, room - octets, room]
+
+
+def test_a_clock_slips_again_and_again() -> None:
+    fault = LaneFault(kind="clock", lane=2, beats=20, octets=4, times=3, **PLACE)
+    _, _, transmitter = beats([fault])
+    assert transmitter.delay.octets.tolist() == [12, 12, 0, 12]
+
+
+def test_a_restart_sends_commas() -> None:
+    rows, lanes = changed({"kind": "restart", "link": 1, "beats": 40, **PLACE})
+    assert lanes == [2, 3] and rows[0] <= AT
+    data, flags, _ = beats([LaneFault(kind="restart", link=1, beats=40, **PLACE)])
+    assert np.count_nonzero((data[:, 2] == characters.K_WORD) & (flags[:, 2] == 0xF)) >= 64 + 40
+
+
+def test_standing_faults() -> None:
+    clean, clean_flags, _ = beats([])
+    second = 64 + CONFIG.beats_per_multiframe
+    assert changed({"kind": "ilas_field", "lane": 1, "field": "cs", "add": 1}) == ([second + 2, second + 3], [1])
+    assert changed({"kind": "ilas_sum", "lane": 1, "add": 3}) == ([second + 3], [1])
+    data, flags, _ = beats([LaneFault(kind="ilas_length", lane=1, multiframes=3)])
+    assert np.all(data[64:second, 1] == characters.K_WORD) and np.array_equal(data[:, 0], clean[:, 0])
+    assert data[second, 1] & 0xFF == characters.R and flags[second, 1] == 1
+    _, flags, _ = beats([LaneFault(kind="ilas_no_configuration", lane=1)])
+    assert flags[second, 1] == 1 and clean_flags[second, 1] == 3
+    data, _, _ = beats([LaneFault(kind="delay", lane=1, octets=8)])
+    assert np.array_equal(data[2:, 1], clean[:-2, 1]) and np.array_equal(data[:, 2], clean[:, 2])
+    data, _, _ = beats([LaneFault(kind="swap_lanes", lane=1, other=2)])
+    assert np.array_equal(data, clean[:, [0, 2, 1, 3]])
+    data, _, _ = beats([LaneFault(kind="late", link=1, multiframes=2)])
+    assert np.array_equal(data[:, 0], clean[:, 0]) and data[64 + 64, 2] & 0xFF == characters.R
+    assert np.all(data[: 64 + 64, 2] == characters.K_WORD)
+    user = 64 + SEQUENCE
+    data, _, _ = beats([LaneFault(kind="scrambler_seed", value=0x7FFF)])
+    assert np.array_equal(data[:user], clean[:user]) and not np.array_equal(data[user], clean[user])
+
+
+def test_a_deaf_converter_goes_on() -> None:
+    made = LaneFaults([LaneFault(kind="deaf", link=1)])
+    transmitter = made.transmitter(CONFIG, Noise(CONFIG.channels), seed=1, lane_skew_octets=0)
+    transmitter.beats(64, 0)
+    transmitter.beats(300, 3)
+    data = transmitter.beats(100, 0)
+    assert np.all(data.data[:, 0] == characters.K_WORD) and not np.any(data.data[:, 2] == characters.K_WORD)
+
+
+def test_habits_of_replacement() -> None:
+    config = LinkConfig(links=2, frames_per_multiframe=8, scrambling=False)
+
+    def count(faults: list[LaneFault]) -> int:
+        _, flags, _ = beats(faults, config, Constant)
+        return int(np.count_nonzero(flags[64 + SEQUENCE :, 0] & 8))
+
+    usual = count([])
+    assert (
+        count([LaneFault(kind="replacement", how="never")])
+        == 0
+        < usual
+        < count([LaneFault(kind="replacement", how="always")])
+    )
+
+
+def test_a_doubled_channel_is_on_the_lanes() -> None:
+    config = LinkConfig(links=2, frames_per_multiframe=8, scrambling=False)
+    data, _, _ = beats([LaneFault(kind="duplicate_channel", channel=3, other=5)], config)
+    clean, _, _ = beats([], config)
+    frame = data[64 + SEQUENCE :][:4, 0]
+    # Channels 2b and 2b+1 are the halves of beat b.
+    assert frame[1] >> 16 == frame[2] >> 16 == clean[64 + SEQUENCE + 2, 0] >> 16
+
+
+def test_sysref_shifts_are_those_of_the_shot() -> None:
+    made = LaneFaults([LaneFault(kind="sysref", beats=3, shot=2, sample=7), LaneFault(kind="sysref", beats=1, shot=0)])
+    assert made.sysref_shifts(2) == [(7, 3)] and made.sysref_shifts(1) == []
