@@ -82,17 +82,21 @@ module jesd204b_lane (
 
     assign synchronised = cgs_state == CGS_DATA;
 
-    // Scrambled data do not repeat themselves: four equal beats in a row are a lane that is stuck at something valid.
-    reg  [1:0] equal_beats;
+    // A lane that is stuck at something valid repeats one character. Scrambled data do that for four beats only if all converters
+    // hold a loud value; quiet ones, 0 or -1, they do repeat by chance (2**-15 after a change, then while the samples stay), as
+    // 00 and ff, so those need 16 beats.
+    wire       one_character = data == {4{data[7:0]}} && data == held_data && {notintable, disperr} == 8'd0;
+    wire       quiet = data[7:0] == 8'h00 || data[7:0] == 8'hff;
+    reg  [3:0] equal_beats;
     reg        stuck;
 
     always @(posedge clk) begin
         stuck <= 1'b0;
-        if (restart || !in_data || !scrambling || data != held_data || {notintable, disperr} != 8'd0) begin
-            equal_beats <= 2'd0;
+        if (restart || !in_data || !scrambling || !one_character) begin
+            equal_beats <= 4'd0;
         end else begin
-            equal_beats <= equal_beats + (equal_beats != 2'd3 ? 2'd1 : 2'd0);
-            stuck <= equal_beats == 2'd2;
+            equal_beats <= equal_beats + (equal_beats != 4'd15 ? 4'd1 : 4'd0);
+            stuck <= equal_beats == (quiet ? 4'd14 : 4'd2);
         end
     end
 
