@@ -240,7 +240,7 @@ def _frame_counts(scenario: Scenario, result: dict[str, Any], verification: Veri
         "mode_switch": acquisition["DROPPED_HELD"],
         "host_stalled": ring["DROPPED_HOST_STALLED"],
     }
-    sent = len(scenario.acquisition.pulses)
+    sent = len(scenario.acquisition.triggers)
     return Frames(
         sent=sent,
         received=verification.received,

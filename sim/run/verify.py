@@ -115,7 +115,7 @@ def verify(frames: Iterable[CheckedFrame], played: Sequence[Shot]) -> Verificati
         shot = played[frame.sequence]
         if shot.tick is None:
             result.bit_exact = False
-            result.complaints.append(f"{name}: triggered while the mode was being changed")
+            result.complaints.append(f"{name}: triggered when no window could open")
         elif frame.inspection.shape is not None:
             result.complaints += _place(frame, shot)
             result.triggers.append(

@@ -6,7 +6,7 @@ Every model is frozen and refuses unknown keys. Cross-checks raise :class:`Impos
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
@@ -19,6 +19,7 @@ GRANULE_BYTES = 4096
 BLOCK_TABLE_ENTRIES = 256
 HEADER_OCTETS_A_PACKET = 14 + 20 + 8 + 12 + 4 + 24  # Ethernet to BTH, ICRC, and preamble, FCS and gap
 MAX_LANE_RATE_GBPS = 12.8
+DOUBLE_NS = 600.0
 FEWEST_CHANNELS = 64
 SHORTEST_GENERATED_S = 10e-6
 """Beats are made some microseconds ahead, so the testbench must know the generator's first shot by then."""
@@ -67,6 +68,13 @@ class LinkFault(_Section):
         return self
 
 
+class Trigger(NamedTuple):
+    """One trigger: its shot, and how long after the shot's own it comes; 0 for that one itself."""
+
+    shot: int
+    later_ns: float
+
+
 class Acquisition(_Section):
     """What the front end acquires."""
 
@@ -87,6 +95,8 @@ class Acquisition(_Section):
     """What converters and clocks take to change to another mode."""
     missing_pulses: tuple[Annotated[int, Field(ge=1)], ...] = ()
     """Shots whose laser pulse does not come."""
+    double_triggers: tuple[Annotated[int, Field(ge=0)], ...] = ()
+    """Shots whose trigger comes twice, the second time :data:`DOUBLE_NS` later, into the open window."""
 
     @field_validator("mode", mode="before")
     @classmethod
@@ -130,9 +140,15 @@ class Acquisition(_Section):
         return max(self.shape_of(mode).frame_bytes for mode in self.modes)
 
     @property
-    def pulses(self) -> tuple[int, ...]:
-        """The shots whose trigger comes."""
-        return tuple(shot for shot in range(self.shots) if shot not in self.missing_pulses)
+    def triggers(self) -> tuple[Trigger, ...]:
+        """All triggers that come, in order."""
+        found = []
+        for shot in range(self.shots):
+            if shot not in self.missing_pulses:
+                found.append(Trigger(shot, 0.0))
+                if shot in self.double_triggers:
+                    found.append(Trigger(shot, DOUBLE_NS))
+        return tuple(found)
 
 
 class Jesd204b(_Section):
@@ -344,6 +360,22 @@ class Scenario(_Section):
                 f"photoacoustic frames would have {fewest}; allowed 128 or 256 where modes change",
             )
 
+    def _doubles(self) -> None:
+        """Refuse second triggers that would not fall into the window of the first."""
+        acquisition, key = self.acquisition, "acquisition.double_triggers"
+        doubles = acquisition.double_triggers
+        if not doubles:
+            return
+        if acquisition.trigger == "generator":
+            raise Impossible(key, doubles, "the generator fires once; allowed with external triggers")
+        if max(doubles) >= acquisition.shots:
+            raise Impossible(key, doubles, f"allowed 0 to {acquisition.shots - 1}")
+        shortest = acquisition.samples * min(mode.sample_ns for mode in acquisition.modes)
+        if shortest < 2 * DOUBLE_NS:
+            raise Impossible(
+                key, doubles, f"windows of {shortest:.0f} ns are too short; allowed from {2 * DOUBLE_NS:.0f}"
+            )
+
     def _generated(self, period: float) -> None:
         """Refuse what the front end's generator cannot do: lasers, jitter, periods that the testbench cannot follow."""
         acquisition = self.acquisition
@@ -367,6 +399,7 @@ class Scenario(_Section):
         acquisition = self.acquisition
         if acquisition.shots > 1 and 2 * acquisition.jitter_ns >= room * 1e9:
             raise Impossible("acquisition.jitter_ns", acquisition.jitter_ns, f"allowed below {room * 5e8:.0f}")
+        self._doubles()
         if not acquisition.missing_pulses:
             return
         if PHOTOACOUSTIC not in acquisition.modes or ULTRASOUND in acquisition.modes:

@@ -345,12 +345,12 @@ class Session:
     async def _change_modes(self) -> None:
         """Whenever the next shot is of another mode than the present one, switch as soon as the window is over."""
         acquisition = self.scenario.acquisition
-        pulses, mode = acquisition.pulses, acquisition.mode_of(0)
+        triggers, mode = acquisition.triggers, acquisition.mode_of(0)
         while True:
             given = await self.front_end.read("ACQUISITION", "TRIGGERS")
-            if given >= len(pulses):
+            if given >= len(triggers):
                 return
-            wanted = acquisition.mode_of(pulses[given])
+            wanted = acquisition.mode_of(triggers[given].shot)
             if wanted is mode or not await self.front_end.window_closed():
                 await Timer(MODE_POLL_NS, "ns")
                 continue
@@ -398,7 +398,7 @@ class Session:
     async def _last_window_closed(self) -> None:
         """Return when the front end has taken all triggers and no window is open."""
         acquisition = self.scenario.acquisition
-        wanted = len(acquisition.pulses)
+        wanted = len(acquisition.triggers)
         window_ns = acquisition.samples * max(mode.sample_ns for mode in acquisition.modes)
         period_ns = 1e9 / self.scenario.acquisition.prf_hz
         while not self.shots.all_triggered:

@@ -14,7 +14,7 @@ STEPS_A_BEAT = 32
 class Shot:
     """One trigger: the beat in which it was given, and where the front end should see it.
 
-    ``tick`` is ``None`` for a pulse that came while the mode was being changed: no frame can be of it.
+    ``tick`` is ``None`` for a trigger of which there can be no frame: the mode was being changed, or a window was open.
 
     Ticks are samples since the receiver came up. ``step`` counts 1/32 beat from the beat's begin to the pulse.
     ``window_delay`` is the setting of the front end, and ``lag`` the part of it that is the receive link's latency,
@@ -39,7 +39,7 @@ class Shot:
     @property
     def _tick(self) -> int:
         if self.tick is None:
-            raise ValueError(f"shot {self.index} came while the mode was being changed")
+            raise ValueError(f"shot {self.index} came when no window could open")
         return self.tick
 
     @property

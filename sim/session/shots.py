@@ -63,7 +63,7 @@ class ShotPlayer:
         self._next_mode: Mode | None = None
         self._generator: tuple[int, int] | None = None
         self._origin_fs: int | None = None
-        self._pulses = acquisition.pulses
+        self._triggers = acquisition.triggers
         jitter = np.random.default_rng((scenario.seed, _JITTER_STREAM)).uniform(-1.0, 1.0, acquisition.shots)
         self._jitter_ns = jitter * acquisition.jitter_ns
         self._sysref_shifts: list[tuple[int, int]] = []
@@ -110,8 +110,8 @@ class ShotPlayer:
 
     @property
     def all_triggered(self) -> bool:
-        """Every pulse is in a chunk that has been handed to the player."""
-        return len(self.shots) == len(self._pulses)
+        """Every trigger is in a chunk that has been handed to the player."""
+        return len(self.shots) == len(self._triggers)
 
     async def chunks_begun(self, count: int) -> None:
         """Wait until ``count`` further chunks have begun to play."""
@@ -162,26 +162,29 @@ class ShotPlayer:
             self._origin_fs = (
                 start_fs + LEAD_BEATS * beat_fs + self._offset_fs(0.0, self._scenario.acquisition.jitter_ns)
             )
-        while len(self.shots) < len(self._pulses):
-            index = self._pulses[len(self.shots)]
+        while len(self.shots) < len(self._triggers):
+            index, later_ns = self._triggers[len(self.shots)]
             time_fs = self._origin_fs + self._offset_fs(
-                index / self._scenario.acquisition.prf_hz, self._jitter_ns[index]
+                index / self._scenario.acquisition.prf_hz, self._jitter_ns[index] + later_ns
             )
             in_chunk, step = divmod(max(0, round((time_fs - start_fs) * STEPS_A_BEAT / beat_fs)), STEPS_A_BEAT)
             if in_chunk >= len(side):
                 return
             mode = self._scenario.acquisition.mode_of(index)
             side[in_chunk] |= (SIDE_LASER if mode.one_way else SIDE_TRIGGER) | step << SIDE_DELAY_SHIFT
-            self.shots.append(self._shot(index, mode, first_beat + in_chunk, step))
+            beat = first_beat + in_chunk
+            self.shots.append(
+                self._shot(index, mode, beat, step) if later_ns == 0.0 else self._lost(index, mode, beat, step)
+            )
 
     def _place_generated(self, first_beat: int, size: int) -> None:
         assert self._generator is not None
         start, period = self._generator
-        while len(self.shots) < len(self._pulses):
+        while len(self.shots) < len(self._triggers):
             beat = start + (len(self.shots) + 1) * period
             if beat >= first_beat + size:
                 return
-            index = self._pulses[len(self.shots)]
+            index, _ = self._triggers[len(self.shots)]
             self.shots.append(self._shot(index, self.epoch.mode, beat, 0, exact=True))
 
     @staticmethod
@@ -192,7 +195,7 @@ class ShotPlayer:
         """The shot of a pulse, its echoes scheduled if the front end is set up for it."""
         schedule = self._schedule
         if schedule is None or mode is not self.epoch.mode:
-            return Shot(index, mode.identifier, beat, step, None, 0, 0, 0)
+            return self._lost(index, mode, beat, step)
         tick, beat_in_tick = divmod(beat - schedule.release_beat, mode.clocks_a_sample)
         delay, lag = schedule.window_delay, schedule.lag
         shot = Shot(index, mode.identifier, beat, step, tick, beat_in_tick, delay, lag, exact)
@@ -202,3 +205,8 @@ class ShotPlayer:
             from_beat = beat + (shot.first_tick - tick + sample) * mode.clocks_a_sample
             self._sysref_shifts.append((from_beat, shift))
         return shot
+
+    @staticmethod
+    def _lost(index: int, mode: Mode, beat: int, step: int) -> Shot:
+        """A trigger of which there can be no frame."""
+        return Shot(index, mode.identifier, beat, step, None, 0, 0, 0)

@@ -136,6 +136,19 @@ def test_shots_that_come_while_the_mode_changes_are_counted_and_no_other_is_lost
     assert all((int(frame["flags"]) == DropCause.HELD) == (frame["dropped_before"] > 0) for frame in frames)
 
 
+@pytest.mark.parametrize("mode", ["ultrasound", "photoacoustic"])
+def test_a_trigger_into_an_open_window_is_dropped_and_told_of(tmp_path, mode):
+    acquisition = {"mode": mode, "double_triggers": [0, 2], "shots": 4, "jitter_ns": 20.0}
+    outcome = run(tmp_path, {"acquisition": acquisition, "expect": {"frames_lost": 2}})
+    assert outcome.code == 0, outcome.report["reasons"]
+    assert outcome.report["frames"]["dropped_by_cause"] == {"trigger_too_early": 2}
+    frames = [np.frombuffer(record.data, HEADER, 1)[0] for record in CaptureReader(tmp_path / "capture.bin")]
+    assert [int(frame["sequence"]) for frame in frames] == [0, 2, 3, 5]
+    assert [int(frame["dropped_before"]) for frame in frames] == [0, 1, 0, 1]
+    early = DropCause.TRIGGER_TOO_EARLY
+    assert [int(frame["flags"]) for frame in frames] == [0, early, 0, early]
+
+
 def test_the_front_end_fires_its_own_shots(tmp_path):
     outcome = run(tmp_path, {"acquisition": {"trigger": "generator", "shots": 4}})
     assert outcome.code == 0, outcome.report["reasons"]

@@ -29,7 +29,7 @@ def test_photoacoustic_frames_have_half_the_channels_of_the_same_converters():
     assert scenario.links == 16
     assert scenario.acquisition.shape_of(mode).channels == 128
     assert (mode.link_clock_hz, mode.lane_rate_gbps, mode.parts(60.0)) == (250_000_000, 10.0, 7.5 * 256)
-    assert scenario.acquisition.pulses == (0, 1, 3)
+    assert scenario.acquisition.triggers == ((0, 0.0), (1, 0.0), (3, 0.0))
 
 
 def test_a_list_of_modes_is_one_a_shot_and_begins_anew():
@@ -76,6 +76,12 @@ def test_the_wire_limit_counts_preamble_gap_and_check_sums():
         (
             {"acquisition": {"trigger": "generator", "prf_hz": 200_000.0, "samples": 100, "channels": 64}},
             "allowed up to 100000 with the generator",
+        ),
+        ({"acquisition": {"double_triggers": [4]}}, "allowed 0 to 3"),
+        ({"acquisition": {"double_triggers": [1], "trigger": "generator"}}, "the generator fires once"),
+        (
+            {"acquisition": {"double_triggers": [1], "samples": 64}},
+            "windows of 800 ns are too short; allowed from 1200",
         ),
         ({"host": {"slots": 4, "stall_frame": 3}}, "host.stall_frame = 3: the first 4 frames find free slots"),
         ({"rdma": {"pmtu": 1500}}, "rdma.pmtu = 1500: Input should be 256, 512, 1024, 2048 or 4096"),
