@@ -46,7 +46,7 @@ waves: setup ## run a scenario and record a waveform: build/runs/<scenario>/wave
 	@$(PYTHON) -m sim run $(SCENARIO) $(filter-out --no-waves --waves,$(RUN_OPTIONS)) --waves
 
 test: setup lint ## run lint and every test
-	@$(PYTHON) -m pytest -n 2 --dist loadfile $(TESTS)
+	@$(PYTHON) -m pytest -n 2 --dist loadfile -m "not slow_proof" $(TESTS)
 
 test-faults: setup ## random faults on the receive link: FAULT_CASES of them, or the one of FAULT_SEED; with coverage
 	@rm -rf build/tests/jesd204b-coverage

@@ -14,8 +14,9 @@ CDC_FIFO = Proof(
     k=1,
     cover_depth=60,
     search={"REGULAR": 1},
-    parameters={"WIDTH": 2, "DEPTH": 4},
-    memories=(Memory("stored", "dut.memory", address_width=2, width=2),),
+    parameters={"WIDTH": 8, "DEPTH": 64},
+    small={"WIDTH": 2, "DEPTH": 4},
+    memories=(Memory("stored", "dut.memory", address_width=6, width=8),),
     mutations=(
         Mutation(
             name="full one word late",
@@ -87,8 +88,6 @@ RING_BLOCKS = Proof(
     claim="no block is lost; the interrupt comes, stays until acknowledged, and never for nothing; entries are kept",
     top="ring_blocks_properties",
     sources=("hdl/ring/ring_blocks.v",),
-    # Counts, times, addresses and sequence numbers of 12 bits.
-    scaled=(("[31:0]", "[11:0]"), ("32'd", "12'd")),
     depth=6,
     k=1,
     cover_depth=24,
@@ -97,7 +96,7 @@ RING_BLOCKS = Proof(
     memories=(
         Memory("table", "dut.table_memory", address_width=8, width=128),
         Memory("ends", "dut.end_memory", address_width=8, width=20),
-        Memory("times", "dut.time_memory", address_width=8, width=12),
+        Memory("times", "dut.time_memory", address_width=8, width=32),
     ),
     mutations=(
         Mutation(
@@ -153,9 +152,10 @@ RING_SPACE = Proof(
     depth=4,
     k=1,
     cover_depth=36,
-    parameters={"RING_BYTES": 65536},
+    parameters={"RING_BYTES": 4194304},
+    small={"RING_BYTES": 65536},
     search={"REGULAR": 1},
-    memories=(Memory("marks", "dut.acknowledged.marks", address_width=4, width=1),),
+    memories=(Memory("marks", "dut.acknowledged.marks", address_width=10, width=1),),
     mutations=(
         Mutation(
             name="a block is announced a word early",
@@ -174,6 +174,7 @@ RING_SPACE = Proof(
             skip=60,
             stride=10,
             parameters={"REGULAR": 2},
+            slow=True,
         ),
         Mutation(
             name="a granule that is not written is marked",
@@ -183,6 +184,7 @@ RING_SPACE = Proof(
             skip=24,
             stride=8,
             parameters={"REGULAR": 1},
+            slow=True,
         ),
         Mutation(
             name="a release that begins inside a granule frees it",
@@ -192,6 +194,7 @@ RING_SPACE = Proof(
             skip=16,
             stride=8,
             parameters={"REGULAR": 1},
+            slow=True,
         ),
         Mutation(
             name="the mark of the granule before is acted upon",
@@ -201,6 +204,7 @@ RING_SPACE = Proof(
             skip=16,
             stride=8,
             parameters={"REGULAR": 1},
+            slow=True,
         ),
     ),
 )

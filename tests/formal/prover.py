@@ -31,7 +31,7 @@ class Mutation:
     ``substitutions`` are (old, new) texts of ``source`` (a path of the proof's sources); each old text stands there
     exactly once. ``depth`` is the number of steps within which the counter-example must be found; to find it faster,
     the first ``skip`` are not looked at, and the others in groups of ``stride``. ``parameters`` are for the properties,
-    to the same end: they may only restrict the environment.
+    to the same end: they may only restrict the environment. ``slow``: not in ``make test``, only in ``make formal``.
     """
 
     name: str
@@ -41,6 +41,7 @@ class Mutation:
     skip: int = 0
     stride: int = 1
     parameters: Mapping[str, int] = field(default_factory=dict)
+    slow: bool = False
 
 
 @dataclass(frozen=True)
@@ -78,9 +79,8 @@ class Proof:
     root. ``depth`` is the number of steps of the base case, ``k`` that of the induction. ``clocks`` more than
     1: steps are of a global time in which clocks are free inputs; otherwise a step is a clock. Covers and planted bugs
     run on ``parameters`` overridden by ``small``, and covers also by ``search``, which may only restrict the
-    environment. ``memories`` are what the properties see of the design's memories. ``scaled`` are (old, new) texts,
-    replaced wherever they stand in the sources, for what no parameter makes smaller. ``cut`` are modules whose outputs
-    may be anything at any time, but for what the properties assume of them.
+    environment. ``memories`` are what the properties see of the design's memories. ``cut`` are modules whose
+    outputs may be anything at any time, but for what the properties assume of them.
     """
 
     name: str
@@ -96,7 +96,6 @@ class Proof:
     search: Mapping[str, int] = field(default_factory=dict)
     clocks: int = 1
     memories: tuple[Memory, ...] = ()
-    scaled: tuple[tuple[str, str], ...] = ()
     cut: tuple[str, ...] = ()
 
 
@@ -136,7 +135,7 @@ class Model:
         self.folder.mkdir(parents=True)
         self.file = self.folder / "model.smt2"
         self.top = proof.top
-        files = [HERE / f"{proof.top}.v", *(self._source(name, proof, mutation) for name in proof.sources)]
+        files = [HERE / f"{proof.top}.v", *(self._source(name, mutation) for name in proof.sources)]
         parameters = {**proof.parameters, **parameters}
         chosen = " ".join(f"-chparam {name} {value}" for name, value in parameters.items())
         (self.folder / "words.vh").write_text("".join(memory.wires(whole) for memory in proof.memories))
@@ -167,20 +166,18 @@ class Model:
         self.assertions = text.count("; yosys-smt2-assert ")
         self.covers = text.count("; yosys-smt2-cover ")
 
-    def _source(self, name: str, proof: Proof, mutation: Mutation | None) -> Path:
+    def _source(self, name: str, mutation: Mutation | None) -> Path:
         path = ROOT / name
-        original = text = path.read_text()
-        for old, new in mutation.substitutions if mutation is not None and mutation.source == name else ():
+        if mutation is None or mutation.source != name:
+            return path
+        text = path.read_text()
+        for old, new in mutation.substitutions:
             if text.count(old) != 1:
                 raise ValueError(f"{mutation.name}: {old!r} stands {text.count(old)} times in {name}, expected once")
             text = text.replace(old, new)
-        for old, new in proof.scaled:
-            text = text.replace(old, new)
-        if text == original:
-            return path
-        changed = self.folder / path.name
-        changed.write_text(text)
-        return changed
+        mutant = self.folder / path.name
+        mutant.write_text(text)
+        return mutant
 
     def base_case(self, depth: int) -> Outcome:
         """No assertion fails in the first ``depth`` steps, from any initial state."""
@@ -200,8 +197,9 @@ class Model:
         text = self.file.read_text()
         system, _, _ = text.partition("; end of module")
         conjunction = re.search(rf"\(define-fun \|{self.top}_a\| .*? Bool \(and\n(.*?)\n\)\)", text, re.DOTALL)
-        if conjunction is None:
-            raise RuntimeError(f"no assertions in {self.file}")
+        goals = [] if conjunction is None else conjunction[1].splitlines()
+        if not goals or len(goals) != self.assertions:
+            raise RuntimeError(f"{self.file} has {self.assertions} assertions, of which {len(goals)} were understood")
         steps = range(k + 1)
         query = ["(set-logic QF_UFBV)", system]
         for step in steps:
@@ -210,7 +208,7 @@ class Model:
         for step in steps[:-1]:
             query.append(f"(assert (|{self.top}_t| s{step} s{step + 1}))\n(assert (|{self.top}_a| s{step}))")
         log = []
-        for number, goal in enumerate(conjunction[1].splitlines()):
+        for number, goal in enumerate(goals):
             place = re.search(rf"yosys-smt2-assert {number} \S+ (\S+)", text)
             file = self.folder / "goal.smt2"
             last = goal.strip().replace(" state)", f" s{k})")

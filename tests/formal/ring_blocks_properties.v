@@ -16,8 +16,6 @@ module ring_blocks_properties #(
     parameter ENTRIES = 256,
     // 0: without the helping invariants.
     parameter HELP = 1,
-    // Bits of counts, times, addresses and sequence numbers; 32 in the real design.
-    parameter COUNT_WIDTH = 12,
     // Derived; do not override.
     parameter INDEX_WIDTH = $clog2(ENTRIES)
 ) (
@@ -26,22 +24,23 @@ module ring_blocks_properties #(
     input wire                   allocate,
     input wire [9:0]             allocate_entries,
     input wire                   commit,
-    input wire [COUNT_WIDTH-1:0]            commit_address,
+    input wire [31:0]            commit_address,
     input wire [23:0]            commit_bytes,
     input wire                   commit_first,
     input wire                   commit_last,
-    input wire [COUNT_WIDTH-1:0]            commit_sequence,
+    input wire [31:0]            commit_sequence,
     input wire [7:0]             commit_mode,
     input wire [19:0]            commit_end_granule,
     input wire [19:0]            free_granule,
-    input wire [COUNT_WIDTH-1:0]            irq_threshold,
-    input wire [COUNT_WIDTH-1:0]            irq_timeout,
+    input wire [31:0]            irq_threshold,
+    input wire [31:0]            irq_timeout,
     input wire                   irq_frame_end,
     input wire                   ack_write,
-    input wire [COUNT_WIDTH-1:0]            ack_value,
+    input wire [31:0]            ack_value,
     input wire [INDEX_WIDTH-1:0] read_index
 );
 
+    localparam COUNT_WIDTH = 32;
     localparam [COUNT_WIDTH-1:0] NONE = 0;
 
     wire [9:0]   entries_used;

@@ -11,8 +11,8 @@
 module ring_space_properties #(
     // Bytes of the ring.
     parameter RING_BYTES = 65536,
-    // 1: frames of one word or three, asked for and written without a pause; 2: of one word, no releases, only the ring's first
-    // word looked at, room in the table. So that cover statements and bugs are reached in few steps, or quickly.
+    // 1: frames of one word or three, asked for and written without a pause. 2: of one word, no releases, room in the table,
+    // only the ring's first word looked at. So that cover statements and bugs are reached in few steps, or soon.
     parameter REGULAR = 0,
     // 0: without the helping invariants.
     parameter HELP = 1,
@@ -114,7 +114,9 @@ module ring_space_properties #(
         if (REGULAR != 0 && started) begin
             assume (!rst && \dut.enable && frame_request && s_write_valid);
             assume (frame_bytes == 32'd128 || (REGULAR == 1 && frame_bytes == 32'd384));
-            if (REGULAR == 2) assume (!release_valid && \dut.entries_used == 10'd0 && \dut.block_shift == 5'd12 && word == 0);
+            if (REGULAR == 2) begin
+                assume (!release_valid && \dut.entries_used == 10'd0 && \dut.block_shift == 5'd12 && word == 0);
+            end
         end
         if (started && asked_before) assume (frame_request && frame_bytes == bytes_before);
     end

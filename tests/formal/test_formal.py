@@ -8,7 +8,12 @@ from tests.formal.proofs import PROOFS
 from tests.formal.prover import Model, Mutation, Outcome, Proof
 
 BUGS = [
-    pytest.param(proof, bug, id=f"{proof.name}-{bug.name.replace(' ', '-')}")
+    pytest.param(
+        proof,
+        bug,
+        id=f"{proof.name}-{bug.name.replace(' ', '-')}",
+        marks=[pytest.mark.slow_proof] if bug.slow else [],
+    )
     for proof in PROOFS
     for bug in proof.mutations
 ]
