@@ -274,7 +274,10 @@ def draw(seed: int) -> Case:
 
 
 def seeds() -> list[int]:
-    """Seeds of the cases to run: FAULT_SEED alone, else FAULT_CASES of them from FAULT_FIRST on."""
+    """Seeds to run: FAULT_BLOCK (first and count; for a simulator), FAULT_SEED alone, or FAULT_CASES of them."""
+    if "FAULT_BLOCK" in os.environ:
+        first, count = map(int, os.environ["FAULT_BLOCK"].split())
+        return list(range(first, first + count))
     if "FAULT_SEED" in os.environ:
         return [int(os.environ["FAULT_SEED"])]
     first = int(os.environ.get("FAULT_FIRST", "1"))
