@@ -140,7 +140,7 @@ def test_lanes_that_drop_flag_their_frames_and_come_back(tmp_path):
     counters = outcome.simulated["link_counters"]
     assert counters["REINITIALISATIONS"] == 2
     # Every dead octet is counted, and only where it was.
-    assert counters["LANE_NOT_IN_TABLE"] == counters["LANE_NOT_IN_TABLE[5]"] == 4 * 40_000
+    assert counters["LANE_NOT_IN_TABLE"] == counters["LANE_NOT_IN_TABLE[5]"] == 4 * 8000
     assert outcome.report["frames"]["dropped_by_cause"] == {"link_down": 1}
     assert {name for name in counters if name.startswith("LANE_CGS_LOSSES[")} == {
         "LANE_CGS_LOSSES[5]",
