@@ -10,6 +10,7 @@ import json
 import logging
 import os
 import time
+import warnings
 from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
@@ -161,6 +162,7 @@ class ConventionalBench:
 @cocotb.test()
 async def measure(dut: Any) -> None:
     """Bring everything up, fire a shot, and measure cycles a second while samples and packets flow."""
+    warnings.filterwarnings("ignore", category=DeprecationWarning, module=r"cocotbext\.")
     bench = ConventionalBench(dut)
     platform = await bench.start()
     front_end, engine = FrontEnd(platform), Engine(platform)
