@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from host.frame_layout import LinkError
-from sim.adc import LinkConfig, Slip
+from sim.adc import LinkConfig, Slip, scrambler
 from sim.adc.line import LineLevel
 from tests.hdl.jesd204b.bench import CHUNK, REGISTERS, TB
 from tests.hdl.module_bench import SIMULATORS, run_module
@@ -177,6 +177,46 @@ async def stuck_lane_takes_the_link_down(dut):
     tb.check(config, source)
     gaps = [b.cycle - a.cycle for a, b in pairwise(tb.words) if a.run == b.run]
     assert set(gaps) == {config.beats_per_frame}
+
+
+class RepeatsOnTheLine:
+    """Noise, but for some ticks one lane's samples are such that scrambled they repeat the beat before them."""
+
+    def __init__(self, config: LinkConfig, lane: int, tick: int, ticks: int) -> None:
+        self.channels = config.channels
+        self._noise = Noise(config.channels)
+        each = config.channels_per_lane
+        self._columns = slice(each * lane, each * (lane + 1))
+        self._ticks = range(tick, tick + ticks)
+        plain = self._noise.samples(0, tick)[:, self._columns].reshape(-1, 1).view(np.uint16)
+        line, _ = scrambler.scramble(plain, scrambler.history(1, config.scrambler_seed))
+        self.beat = line[-2:, 0]
+        repeated = scrambler.descramble(np.tile(self.beat, 2)[:, None])[2:, 0]
+        self._samples = np.tile(repeated, each // 2).view(np.int16)
+
+    def samples(self, first_tick: int, count: int):
+        samples = self._noise.samples(first_tick, count)
+        for tick in self._ticks:
+            if 0 <= tick - first_tick < count:
+                samples[tick - first_tick, self._columns] = self._samples
+        return samples
+
+
+@cocotb.test()
+async def samples_that_repeat_on_the_line_are_no_stuck_lane(dut):
+    """Scrambled, steady samples can repeat themselves beat by beat; only one character repeated is a stuck lane."""
+    config = link_config()
+    source = RepeatsOnTheLine(config, lane=5, tick=30, ticks=6)
+    repeats = []
+    tb = TB(dut, LINKS)
+    transmitter = await tb.bring_up(config, source)
+    while tb.cycle < transmitter.beat_of_tick(60):
+        repeats.append(int(dut.lane_data.value) >> 32 * 5 & 0xFFFFFFFF)
+        await tb.cycles(1)
+    octets = source.beat.byteswap().tobytes()
+    assert repeats.count(int.from_bytes(octets, "little")) == 1 + 6 * config.beats_per_frame
+    assert tb.runs == 1 and int(dut.link_up.value)
+    assert not tb.check(config, source)
 
 
 @pytest.mark.parametrize("simulator", SIMULATORS)
