@@ -23,8 +23,10 @@ BUILD_ROOT = ROOT / "build" / "hdl"
 LOCK_TIMEOUT_SECONDS = 900
 TIMESCALE = ("1ns", "1fs")
 
-# The PyPI wheel's verilated.mk leaves these blank; designs large enough for precompiled headers need them.
+# The PyPI wheel's verilated.mk calls `python`, which a plain Debian does not have, and leaves the others blank, which
+# designs large enough for precompiled headers need.
 _WHEEL_MAKEFLAGS = (
+    f"PYTHON3={sys.executable} "
     "CFG_CXXFLAGS_PCH_I=-include CFG_CXXFLAGS_STD=-std=gnu++20 "
     "CFG_CXXFLAGS_COROUTINES=-fcoroutines CFG_LDLIBS_THREADS=-pthread"
 )
