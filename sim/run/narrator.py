@@ -22,7 +22,8 @@ class Narrator:
 
     def __init__(self, console: Console | None = None, interval_seconds: float = LOG_INTERVAL_SECONDS) -> None:
         self.console = console or Console(highlight=False)
-        if not self.console.is_terminal:
+        self._live = self.console.is_terminal and not self.console.is_dumb_terminal
+        if not self._live:
             self.console.width = max(self.console.width, LOG_COLUMNS)
         self._interval = interval_seconds
 
@@ -33,7 +34,7 @@ class Narrator:
     @contextmanager
     def working(self, text: str) -> Iterator[Callable[[str], None]]:
         """Show that ``text`` is under way, and for how long; what is yielded replaces the text."""
-        if self.console.is_terminal:
+        if self._live:
             columns = SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn()
             with Progress(*columns, console=self.console, transient=True) as progress:
                 task = progress.add_task(text, total=None)

@@ -18,6 +18,18 @@ def heard(narrator_of):
     return output.getvalue()
 
 
+def terminal(output, kind):
+    return Console(file=output, force_terminal=True, _environ={"TERM": kind})
+
+
+def test_a_terminal_that_cannot_erase_is_a_log():
+    def work(output):
+        with Narrator(terminal(output, "dumb"), interval_seconds=60).working("building"):
+            pass
+
+    assert heard(work) == "building\n"
+
+
 def test_a_long_sentence_stays_one_line():
     assert heard(lambda output: Narrator(Console(file=output)).say(LONG)).splitlines() == [LONG]
 
@@ -42,7 +54,7 @@ def test_a_log_shows_that_work_goes_on_and_what_it_is_at():
 
 def test_a_terminal_shows_the_work_in_one_line_that_goes_away():
     def work(output):
-        with Narrator(Console(file=output, force_terminal=True)).working("building") as show:
+        with Narrator(terminal(output, "xterm")).working("building") as show:
             show("linking")
 
     said = heard(work)
