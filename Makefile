@@ -10,6 +10,7 @@ TESTS ?= tests
 FAULT_CASES ?= 2000
 FAULT_FIRST ?= 1
 FAULT_SEED ?=
+PROOF ?=
 
 PYTHON := .venv/bin/python
 RUN_OPTIONS := $(if $(SIM),--simulator $(SIM)) $(if $(SEED),--seed $(SEED)) $(if $(PEER),--peer $(PEER)) $(if $(OUTPUT),--output $(OUTPUT)) $(if $(WAVES),$(if $(filter 0,$(WAVES)),--no-waves,--waves))
@@ -34,6 +35,7 @@ help: ## list the targets and variables
 	@echo "  WAVES=1|0                 record a waveform (FST) of the whole run, or never; else only of a failure"
 	@echo "  OUTPUT=folder             where the run goes (default: build/runs/<scenario>)"
 	@echo "  FAULT_CASES=n             cases of 'make test-faults' (default: 2000); FAULT_SEED=n the one to repeat"
+	@echo "  PROOF=name                what 'make formal' runs (default: all proofs)"
 	@echo "  TESTS=path                what 'make test' runs (default: tests)"
 
 setup: ## install what is missing: Debian packages (as root) and the Python environment
@@ -53,8 +55,8 @@ test-faults: setup ## random faults on the receive link: FAULT_CASES of them, or
 	@$(FAULT_OPTIONS) $(PYTHON) -m pytest -q -n 2 tests/hdl/jesd204b/test_jesd204b_campaign.py
 	@$(if $(FAULT_SEED),,$(PYTHON) -m tests.hdl.jesd204b.coverage)
 
-formal: setup ## prove properties of the RTL: FIFOs, buffers, ring, counters
-	@$(PYTHON) -m pytest -q tests/formal
+formal: setup ## prove properties of the RTL, all or the one of PROOF: FIFOs, buffers, ring, acknowledgements
+	@$(PYTHON) -m tests.formal $(PROOF)
 
 lint: setup ## check HDL, Python, types, layering and generated files
 	@$(PYTHON) -m sim lint

@@ -1,96 +1,66 @@
-"""All proofs, and the bugs that each of them must find."""
+"""All proofs, and the bugs that each of them must find. What the words mean: ``Proof`` in prover.py."""
 
 from __future__ import annotations
 
-from tests.formal.prover import Memory, Mutation, Proof
+from tests.formal.prover import Memory, Proof, Search, bug
+
+# Environments that do the usual thing in every step, so that what lies far away is reached soon.
+REGULAR = {"REGULAR": 1}
+
+FIFO = "hdl/lib/cdc_fifo.v"
+ELASTIC = "hdl/jesd204b/jesd204b_elastic_buffer.v"
+BLOCKS = "hdl/ring/ring_blocks.v"
+WRITER = "hdl/ring/ring_writer.v"
+RELEASE = "hdl/ring/ring_release.v"
 
 CDC_FIFO = Proof(
     name="cdc_fifo",
     claim="words cross once, in order, unchanged, whatever the clocks; pointers change by one bit",
-    top="cdc_fifo_properties",
-    sources=("tests/formal/models/cdc_sync.v", "hdl/lib/cdc_fifo.v"),
-    clocks=2,
-    depth=16,
-    k=1,
-    cover_depth=60,
-    search={"REGULAR": 1},
+    modules=("lib/cdc_fifo",),
+    stand_ins=("cdc_sync",),
+    free_clocks=True,
     parameters={"WIDTH": 8, "DEPTH": 64},
     small={"WIDTH": 2, "DEPTH": 4},
     memories=(Memory("stored", "dut.memory", address_width=6, width=8),),
-    mutations=(
-        Mutation(
-            name="full one word late",
-            source="hdl/lib/cdc_fifo.v",
-            substitutions=(("!s_level[ADDRESS_WIDTH] && !s_reset", "s_level <= DEPTH && !s_reset"),),
-            depth=40,
-            parameters={"REGULAR": 1},
+    base=16,
+    cover=Search(60, environment=REGULAR),
+    bugs_within=Search(40, environment=REGULAR),
+    bugs=(
+        bug("full one word late", (FIFO, "!s_level[ADDRESS_WIDTH] && !s_reset", "s_level <= DEPTH && !s_reset")),
+        bug(
+            "binary pointers cross",
+            (FIFO, "s_pointer_gray <= s_next ^ s_next >> 1", "s_pointer_gray <= s_next"),
+            (FIFO, "m_pointer_gray <= m_next ^ m_next >> 1", "m_pointer_gray <= m_next"),
+            (FIFO, "s_pointer - gray_to_binary(s_read_gray)", "s_pointer - s_read_gray"),
         ),
-        Mutation(
-            name="binary pointers cross",
-            source="hdl/lib/cdc_fifo.v",
-            substitutions=(
-                ("s_pointer_gray <= s_next ^ s_next >> 1", "s_pointer_gray <= s_next"),
-                ("m_pointer_gray <= m_next ^ m_next >> 1", "m_pointer_gray <= m_next"),
-                ("s_pointer - gray_to_binary(s_read_gray)", "s_pointer - s_read_gray"),
-            ),
-            depth=40,
-            parameters={"REGULAR": 1},
-        ),
-        Mutation(
-            name="fetch over a word that waits",
-            source="hdl/lib/cdc_fifo.v",
-            substitutions=(("&& (!m_full || m_ready)", ""),),
-            depth=40,
-            parameters={"REGULAR": 1},
-        ),
+        bug("fetch over a word that waits", (FIFO, "&& (!m_full || m_ready)", "")),
     ),
 )
 
-ELASTIC_BUFFER = Proof(
-    name="elastic_buffer",
+JESD204B_ELASTIC_BUFFER = Proof(
+    name="jesd204b_elastic_buffer",
     claim="beats leave in order, unchanged; the fill is exact; overflow and underflow are told exactly",
-    top="jesd204b_elastic_buffer_properties",
-    sources=("hdl/jesd204b/jesd204b_elastic_buffer.v",),
-    depth=8,
-    k=1,
+    modules=("jesd204b/jesd204b_elastic_buffer",),
     parameters={"DEPTH": 512, "KINDS_WIDTH": 6},
-    cover_depth=16,
     small={"DEPTH": 256, "KINDS_WIDTH": 2},
-    search={"REGULAR": 1},
     memories=(
         Memory("data", "dut.data_memory", address_width=9, width=32),
         Memory("kinds", "dut.kinds_memory", address_width=9, width=6),
     ),
-    mutations=(
-        Mutation(
-            name="underflow hidden by a write",
-            source="hdl/jesd204b/jesd204b_elastic_buffer.v",
-            substitutions=(("underflow <= empty;", "underflow <= empty && !write;"),),
-            depth=8,
-        ),
-        Mutation(
-            name="fill moves while both sides run",
-            source="hdl/jesd204b/jesd204b_elastic_buffer.v",
-            substitutions=(("if (write && !read) begin", "if (write) begin"),),
-            depth=8,
-        ),
-        Mutation(
-            name="marks a beat early",
-            source="hdl/jesd204b/jesd204b_elastic_buffer.v",
-            substitutions=(("kinds_memory[read_pointer]", "kinds_memory[read_pointer + 1'b1]"),),
-            depth=8,
-        ),
+    base=8,
+    cover=Search(16, environment=REGULAR),
+    bugs_within=Search(8),
+    bugs=(
+        bug("underflow hidden by a write", (ELASTIC, "underflow <= empty;", "underflow <= empty && !write;")),
+        bug("fill moves while both sides run", (ELASTIC, "if (write && !read) begin", "if (write) begin")),
+        bug("marks a beat early", (ELASTIC, "kinds_memory[read_pointer]", "kinds_memory[read_pointer + 1'b1]")),
     ),
 )
 
 RING_BLOCKS = Proof(
     name="ring_blocks",
     claim="no block is lost; the interrupt comes, stays until acknowledged, and never for nothing; entries are kept",
-    top="ring_blocks_properties",
-    sources=("hdl/ring/ring_blocks.v",),
-    depth=6,
-    k=1,
-    cover_depth=24,
+    modules=("ring/ring_blocks",),
     parameters={"ENTRIES": 256},
     small={"ENTRIES": 4},
     memories=(
@@ -98,38 +68,30 @@ RING_BLOCKS = Proof(
         Memory("ends", "dut.end_memory", address_width=8, width=20),
         Memory("times", "dut.time_memory", address_width=8, width=32),
     ),
-    mutations=(
-        Mutation(
-            name="a commit during an acknowledgement is lost",
-            source="hdl/ring/ring_blocks.v",
-            substitutions=(("if (commit) block_count", "if (commit && !ack_taken) block_count"),),
-            depth=10,
+    base=6,
+    cover=Search(24),
+    bugs_within=Search(16),
+    bugs=(
+        bug(
+            "a commit during an acknowledgement is lost",
+            (BLOCKS, "if (commit) block_count", "if (commit && !ack_taken) block_count"),
         ),
-        Mutation(
-            name="any acknowledgement ends the wait for a frame",
-            source="hdl/ring/ring_blocks.v",
-            substitutions=(("if (ack_taken && unacknowledged - ack_step <= after_latest_end)", "if (ack_taken)"),),
-            depth=16,
+        bug(
+            "any acknowledgement ends the wait for a frame",
+            (BLOCKS, "if (ack_taken && unacknowledged - ack_step <= after_latest_end)", "if (ack_taken)"),
         ),
-        Mutation(
-            name="the interrupt falls with its condition",
-            source="hdl/ring/ring_blocks.v",
-            substitutions=(
-                ("if (ack_taken) begin\n            irq", "if (ack_taken || !condition) begin\n            irq"),
-            ),
-            depth=12,
+        bug(
+            "the interrupt falls with its condition",
+            (BLOCKS, "if (ack_taken) begin\n            irq", "if (ack_taken || !condition) begin\n            irq"),
         ),
-        Mutation(
-            name="entries are taken again when acknowledged",
-            source="hdl/ring/ring_blocks.v",
-            substitutions=(("not_acknowledged > not_freed ? not_acknowledged : not_freed", "not_acknowledged"),),
-            depth=20,
+        bug(
+            "a stale interrupt after an acknowledgement",
+            (BLOCKS, "condition <= !ack_taken && (", "condition <= ("),
         ),
-        Mutation(
-            name="a stale interrupt after an acknowledgement",
-            source="hdl/ring/ring_blocks.v",
-            substitutions=(("condition <= !ack_taken && (", "condition <= ("),),
-            depth=12,
+        bug(
+            "entries are taken again when acknowledged",
+            (BLOCKS, "not_acknowledged > not_freed ? not_acknowledged : not_freed", "not_acknowledged"),
+            within=Search(20),
         ),
     ),
 )
@@ -137,76 +99,37 @@ RING_BLOCKS = Proof(
 RING_SPACE = Proof(
     name="ring_space",
     claim="no word is overwritten before its release; blocks tile the frame and are announced when they are written",
-    top="ring_space_properties",
-    sources=(
-        "hdl/ring/ring_buffer.v",
-        "hdl/ring/ring_writer.v",
-        "hdl/ring/ring_release.v",
-        "hdl/ring/ring_level.v",
-        "hdl/ring/ring_memory.v",
-        "hdl/ring/ring_bank.v",
-        "hdl/ring/ring_blocks.v",
-        "hdl/ring/ring_registers.v",
-    ),
+    modules=("ring/ring_buffer",),
     cut=("ring_memory", "ring_blocks", "ring_registers"),
-    depth=4,
-    k=1,
-    cover_depth=36,
     parameters={"RING_BYTES": 4194304},
     small={"RING_BYTES": 65536},
-    search={"REGULAR": 1},
     memories=(Memory("marks", "dut.acknowledged.marks", address_width=10, width=1),),
-    mutations=(
-        Mutation(
-            name="a block is announced a word early",
-            source="hdl/ring/ring_writer.v",
-            substitutions=(("commit <= take && block_end;", "commit <= take && (block_end || words_left == 25'd2);"),),
-            depth=32,
-            skip=16,
-            stride=8,
-            parameters={"REGULAR": 1},
+    base=4,
+    cover=Search(36, environment=REGULAR),
+    bugs_within=Search(40, skip=16, stride=8, environment=REGULAR),
+    bugs=(
+        bug(
+            "a block is announced a word early",
+            (WRITER, "commit <= take && block_end;", "commit <= take && (block_end || words_left == 25'd2);"),
         ),
-        Mutation(
-            name="one granule too many is admitted",
-            source="hdl/ring/ring_writer.v",
-            substitutions=(("need_granules <= GRANULES[20:0] -", "need_granules <= GRANULES[20:0] + 21'd1 -"),),
-            depth=90,
-            skip=60,
-            stride=10,
-            parameters={"REGULAR": 2},
+        bug(
+            "one granule too many is admitted",
+            (WRITER, "need_granules <= GRANULES[20:0] -", "need_granules <= GRANULES[20:0] + 21'd1 -"),
+            within=Search(90, skip=60, stride=10, environment={"REGULAR": 2}),
             slow=True,
         ),
-        Mutation(
-            name="a granule that is not written is marked",
-            source="hdl/ring/ring_release.v",
-            substitutions=(("(walking && held)", "walking"),),
-            depth=40,
-            skip=24,
-            stride=8,
-            parameters={"REGULAR": 1},
+        bug("a granule that is not written is marked", (RELEASE, "(walking && held)", "walking"), slow=True),
+        bug(
+            "a release that begins inside a granule frees it",
+            (RELEASE, "start_wide[32:12] + {20'd0, |start[11:0]}", "start_wide[32:12]"),
             slow=True,
         ),
-        Mutation(
-            name="a release that begins inside a granule frees it",
-            source="hdl/ring/ring_release.v",
-            substitutions=(("start_wide[32:12] + {20'd0, |start[11:0]}", "start_wide[32:12]"),),
-            depth=40,
-            skip=16,
-            stride=8,
-            parameters={"REGULAR": 1},
-            slow=True,
-        ),
-        Mutation(
-            name="the mark of the granule before is acted upon",
-            source="hdl/ring/ring_release.v",
-            substitutions=(("if (looked && any_held &&", "if (any_held &&"),),
-            depth=40,
-            skip=16,
-            stride=8,
-            parameters={"REGULAR": 1},
+        bug(
+            "the mark of the granule before is acted upon",
+            (RELEASE, "if (looked && any_held &&", "if (any_held &&"),
             slow=True,
         ),
     ),
 )
 
-PROOFS = (CDC_FIFO, ELASTIC_BUFFER, RING_BLOCKS, RING_SPACE)
+PROOFS = (CDC_FIFO, JESD204B_ELASTIC_BUFFER, RING_BLOCKS, RING_SPACE)

@@ -1,7 +1,7 @@
 """Prove properties of RTL: yosys makes a transition system of a design and its properties, an SMT solver does the rest.
 
-A proof is by k-induction: no assertion can fail in the first ``depth`` steps (base case), and from any state whatever
-in which all assertions have held for ``k`` steps they hold in the next (induction). Both together: they hold for ever.
+A proof is by k-induction: no assertion can fail in the first steps (base case), and from any state whatever in which
+all assertions have held for ``k`` steps they hold in the next (induction). Both together: they hold for ever.
 """
 
 from __future__ import annotations
@@ -9,39 +9,61 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
-import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sim.sources import INCLUDE_DIRS, ROOT
+from sim.sources import INCLUDE_DIRS, ROOT, sources
 
 HERE = Path(__file__).resolve().parent
 BUILD = ROOT / "build" / "formal"
-# A guard against a solver that never returns, far above what any proof takes.
-LIMIT_SECONDS = 1800
+
+# (file below the root, text that stands there exactly once, text in its place)
+Edit = tuple[str, str, str]
+Tell = Callable[[str], None]
+
+
+class NoAnswer(RuntimeError):
+    """yosys or the solver ended without an answer."""
+
+
+class Unplantable(ValueError):
+    """The text that a planted bug replaces does not stand in the source, or more than once."""
 
 
 @dataclass(frozen=True)
-class Mutation:
-    """A bug to plant.
+class Search:
+    """How a trace is looked for: within ``steps`` of the initial state.
 
-    ``substitutions`` are (old, new) texts of ``source`` (a path of the proof's sources); each old text stands there
-    exactly once. ``depth`` is the number of steps within which the counter-example must be found; to find it faster,
-    the first ``skip`` are not looked at, and the others in groups of ``stride``. ``parameters`` are for the properties,
-    to the same end: they may only restrict the environment. ``slow``: not in ``make test``, only in ``make formal``.
+    To find it sooner, the first ``skip`` steps are not looked at, and the others in groups of ``stride``.
+    ``environment`` are parameters of the properties to the same end: they may only restrict the environment.
+    """
+
+    steps: int
+    skip: int = 0
+    stride: int = 1
+    environment: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Bug:
+    """A bug to plant, and to be found as its proof's ``bugs_within`` says, or as ``within`` does.
+
+    ``slow``: not in ``make test``, only in ``make formal``.
     """
 
     name: str
-    source: str
-    substitutions: tuple[tuple[str, str], ...]
-    depth: int
-    skip: int = 0
-    stride: int = 1
-    parameters: Mapping[str, int] = field(default_factory=dict)
+    edits: tuple[Edit, ...]
+    within: Search | None = None
     slow: bool = False
+
+
+def bug(name: str, *edits: Edit, within: Search | None = None, slow: bool = False) -> Bug:
+    """Return a bug of one edit or more."""
+    return Bug(name, edits, within, slow)
 
 
 @dataclass(frozen=True)
@@ -73,52 +95,85 @@ class Memory:
 
 @dataclass(frozen=True)
 class Proof:
-    """What is to be proved of what.
+    """What is to be proved of what: ``<name>_properties.v`` beside this file is true of ``modules``.
 
-    ``claim`` says it in a line. ``top`` is the module in ``<top>.v`` beside this file; ``sources`` are paths below the
-    root. ``depth`` is the number of steps of the base case, ``k`` that of the induction. ``clocks`` more than
-    1: steps are of a global time in which clocks are free inputs; otherwise a step is a clock. Covers and planted bugs
-    run on ``parameters`` overridden by ``small``, and covers also by ``search``, which may only restrict the
-    environment. ``memories`` are what the properties see of the design's memories. ``cut`` are modules whose
-    outputs may be anything at any time, but for what the properties assume of them.
+    ``claim`` says it in a line. ``modules`` are lists of sources as in ``sim.sources`` ("ring/ring_buffer").
+
+    The proof itself: ``parameters``; ``base`` steps of the base case, at least ``k``, the steps of the induction.
+    Traces that must be found: the ``cover`` statements, and an assertion that fails for each of ``bugs``
+    (``bugs_within``, unless the bug says otherwise), all on ``parameters`` overridden by ``small``.
+
+    ``free_clocks``: steps are of a global time in which clocks are free inputs; otherwise a step is a clock.
+    ``memories`` are what the properties see of the design's memories. ``stand_ins`` are modules that models/ has others
+    for. ``cut`` are modules whose outputs may be anything at any time, but for what the properties assume of them.
+    ``limit_seconds`` is the processor time of one call of the solver, a guard far above what it takes.
     """
 
     name: str
     claim: str
-    top: str
-    sources: tuple[str, ...]
-    depth: int
-    k: int
-    cover_depth: int
-    mutations: tuple[Mutation, ...]
+    modules: tuple[str, ...]
+    base: int
+    cover: Search
+    bugs_within: Search
+    bugs: tuple[Bug, ...]
+    k: int = 1
     parameters: Mapping[str, int] = field(default_factory=dict)
     small: Mapping[str, int] = field(default_factory=dict)
-    search: Mapping[str, int] = field(default_factory=dict)
-    clocks: int = 1
     memories: tuple[Memory, ...] = ()
+    stand_ins: tuple[str, ...] = ()
     cut: tuple[str, ...] = ()
+    free_clocks: bool = False
+    limit_seconds: int = 600
+
+    @property
+    def top(self) -> str:
+        """Name of the module with the properties."""
+        return f"{self.name}_properties"
+
+    def files(self) -> list[Path]:
+        """Return sources of the design, each once, stand-ins in place."""
+        found = dict.fromkeys(path for module in self.modules for path in sources(module))
+        return [HERE / "models" / path.name if path.stem in self.stand_ins else path for path in found]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run of the solver gave; ``trace`` is that of a counter-example, ``seconds`` are wall time."""
+    """What a run of the solver gave; ``trace`` is that of a counter-example."""
 
     passed: bool
     log: str
     trace: Path
-    seconds: float
 
     @property
     def failed_assertions(self) -> list[str]:
         """Places (file:lines) of the assertions that the counter-example breaks."""
-        return re.findall(r"Assert failed in \w+: (\S+)", self.log)
+        return re.findall(r"Assert failed in \w+: (?:\S*/)?(\S+)", self.log)
+
+
+def plant(files: Iterable[Path], edits: Iterable[Edit], folder: Path) -> list[Path]:
+    """Return ``files``, those that ``edits`` name replaced by edited copies in ``folder``.
+
+    Raises ``Unplantable`` if an edit does not fit: a bug that is not there is not found either, for the wrong reason.
+    """
+    planted = {path: path for path in files}
+    for name, old, new in edits:
+        original = ROOT / name
+        if original not in planted:
+            raise Unplantable(f"{name} is not among the sources")
+        text = planted[original].read_text()
+        if text.count(old) != 1:
+            raise Unplantable(f"{old!r} stands {text.count(old)} times in {name}, expected once")
+        planted[original] = folder / original.name
+        planted[original].write_text(text.replace(old, new))
+    return list(planted.values())
 
 
 class Model:
     """A transition system in a file, ready for the solver.
 
     ``whole``: with whole memories, for traces that the design itself can go through; otherwise of each memory one word
-    is kept and the others read as anything, which is enough for a proof of every word and costs little.
+    is kept and the others read as anything, which is enough for a proof of every word and costs little. ``tell`` hears
+    how far the solver is.
     """
 
     def __init__(
@@ -128,18 +183,21 @@ class Model:
         *,
         whole: bool,
         parameters: Mapping[str, int],
-        mutation: Mutation | None = None,
+        edits: tuple[Edit, ...] = (),
+        tell: Tell = lambda _: None,
     ):
-        self.folder = BUILD / proof.name / label
+        self.proof = proof
+        self.label = label
+        self.tell = tell
+        self.folder = BUILD / proof.name / re.sub(r"\W+", "-", label)
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
         self.file = self.folder / "model.smt2"
-        self.top = proof.top
-        files = [HERE / f"{proof.top}.v", *(self._source(name, mutation) for name in proof.sources)]
-        parameters = {**proof.parameters, **parameters}
-        chosen = " ".join(f"-chparam {name} {value}" for name, value in parameters.items())
+        files = [HERE / f"{proof.top}.v", *plant(proof.files(), edits, self.folder)]
+        chosen = " ".join(f"-chparam {name} {value}" for name, value in {**proof.parameters, **parameters}.items())
         (self.folder / "words.vh").write_text("".join(memory.wires(whole) for memory in proof.memories))
         includes = " ".join(f"-I{folder}" for folder in (*INCLUDE_DIRS, self.folder))
+        one_word = f"techmap -autoproc -map {HERE / 'models' / 'one_word_memory.v'}; select -assert-none t:$mem*"
         script = [
             f"read_verilog -sv -formal {includes} {' '.join(map(str, files))}",
             f"hierarchy -check -top {proof.top} {chosen}",
@@ -147,109 +205,116 @@ class Model:
             "proc -noopt",
             *(f"cutpoint t:*{module}*; hierarchy -check -top {proof.top}" for module in proof.cut),
             "memory_collect",
-            ""
-            if whole
-            else f"techmap -autoproc -map {HERE / 'models' / 'one_word_memory.v'}; select -assert-none t:$mem*",
+            "" if whole else one_word,
             "flatten",
             "opt_clean",
             "check -assert",
-            "async2sync" if proof.clocks == 1 else "opt -full; clk2fflogic",
+            "opt -full; clk2fflogic" if proof.free_clocks else "async2sync",
             "opt -full",
             "dffunmap",
             "opt_clean",
             f"write_smt2 -wires {self.file}",
         ]
-        result = _run(["yosys", "-q", "-l", str(self.folder / "yosys.log"), "-p", "; ".join(filter(None, script))])
-        if result.returncode != 0:
-            raise RuntimeError(f"yosys cannot read {proof.name}:\n{result.stdout}{result.stderr}")
+        status, log = self.run(["yosys", "-q", "-l", f"{self.folder}/yosys.log", "-p", "; ".join(filter(None, script))])
+        if status != 0:
+            raise NoAnswer(f"{proof.name}, {label}: yosys cannot read it:\n{log}")
         text = self.file.read_text()
         self.assertions = text.count("; yosys-smt2-assert ")
         self.covers = text.count("; yosys-smt2-cover ")
 
-    def _source(self, name: str, mutation: Mutation | None) -> Path:
-        path = ROOT / name
-        if mutation is None or mutation.source != name:
-            return path
-        text = path.read_text()
-        for old, new in mutation.substitutions:
-            if text.count(old) != 1:
-                raise ValueError(f"{mutation.name}: {old!r} stands {text.count(old)} times in {name}, expected once")
-            text = text.replace(old, new)
-        mutant = self.folder / path.name
-        mutant.write_text(text)
-        return mutant
+    def base_case(self) -> Outcome:
+        """No assertion fails in the first steps, from any initial state."""
+        return self._smtbmc("base", ["-t", str(self.proof.base)])
 
-    def base_case(self, depth: int) -> Outcome:
-        """No assertion fails in the first ``depth`` steps, from any initial state."""
-        return self._solve("base", ["-t", str(depth)])
+    def find(self, search: Search) -> Outcome:
+        """An assertion fails within the search: the outcome has not passed."""
+        return self._smtbmc("base", ["-t", f"{search.skip}:{search.stride}:{search.steps}"])
 
-    def find(self, bug: Mutation) -> Outcome:
-        """An assertion fails within the bug's depth: the outcome has not passed."""
-        return self._solve("base", ["-t", f"{bug.skip}:{bug.stride}:{bug.depth}"])
+    def reach(self, search: Search) -> Outcome:
+        """Every cover statement is reached within the search, with no assertion broken on the way."""
+        return self._smtbmc("cover", ["-c", "-t", str(search.steps)])
 
-    def induction(self, k: int) -> Outcome:
+    def induction(self) -> Outcome:
         """Assertions that have held for ``k`` steps hold in the next.
 
         The solver is asked for one assertion at a time, all being assumed in the steps before: many small questions are
         far easier than the one whether any of them can fail.
         """
-        started = time.monotonic()
+        k, top = self.proof.k, self.proof.top
         text = self.file.read_text()
         system, _, _ = text.partition("; end of module")
-        conjunction = re.search(rf"\(define-fun \|{self.top}_a\| .*? Bool \(and\n(.*?)\n\)\)", text, re.DOTALL)
+        conjunction = re.search(rf"\(define-fun \|{top}_a\| .*? Bool \(and\n(.*?)\n\)\)", text, re.DOTALL)
         goals = [] if conjunction is None else conjunction[1].splitlines()
         if not goals or len(goals) != self.assertions:
-            raise RuntimeError(f"{self.file} has {self.assertions} assertions, of which {len(goals)} were understood")
-        steps = range(k + 1)
+            raise NoAnswer(f"{self.file} has {self.assertions} assertions, of which {len(goals)} were understood")
         query = ["(set-logic QF_UFBV)", system]
-        for step in steps:
-            query.append(f"(declare-fun s{step} () |{self.top}_s|)")
-            query.append(f"(assert (|{self.top}_u| s{step}))\n(assert (|{self.top}_h| s{step}))")
-        for step in steps[:-1]:
-            query.append(f"(assert (|{self.top}_t| s{step} s{step + 1}))\n(assert (|{self.top}_a| s{step}))")
+        for step in range(k + 1):
+            query.append(f"(declare-fun s{step} () |{top}_s|)")
+            query.append(f"(assert (|{top}_u| s{step}))\n(assert (|{top}_h| s{step}))")
+        for step in range(k):
+            query.append(f"(assert (|{top}_t| s{step} s{step + 1}))\n(assert (|{top}_a| s{step}))")
         log = []
         for number, goal in enumerate(goals):
-            place = re.search(rf"yosys-smt2-assert {number} \S+ (\S+)", text)
+            found = re.search(rf"yosys-smt2-assert {number} \S+ (?:\S*/)?(\S+)", text)
+            place = found[1] if found else goal
+            self.tell(f"assertion {number + 1} of {len(goals)}, {place}")
             file = self.folder / "goal.smt2"
             last = goal.strip().replace(" state)", f" s{k})")
             file.write_text("\n".join([*query, f"(assert (not {last}))", "(check-sat)\n"]))
-            asked = time.monotonic()
-            answer = _run(["yices-smt2", str(file)]).stdout.strip()
-            log.append(f"{answer} {place[1] if place else goal} ({time.monotonic() - asked:.1f} s)")
-            if answer != "unsat":
+            _, answer = self.run(["yices-smt2", str(file)])
+            if answer.strip() not in ("sat", "unsat"):
+                raise NoAnswer(f"{self.proof.name}, {self.label}, {place}: {answer}")
+            log.append(f"{answer.strip()} {place}")
+            if answer.strip() == "sat":
                 # smtbmc finds the same state again, and writes it down.
-                trace = self._solve("induction", ["-i", "-t", str(k)])
-                return Outcome(False, "\n".join([*log, trace.log]), trace.trace, time.monotonic() - started)
-        (self.folder / "induction.log").write_text("\n".join(log))
-        return Outcome(True, "\n".join(log), file, time.monotonic() - started)
+                trace = self._smtbmc("induction", ["-i", "-t", str(k)])
+                return Outcome(False, "\n".join([*log, trace.log]), trace.trace)
+        return Outcome(True, "\n".join(log), file)
 
-    def reach(self, depth: int) -> Outcome:
-        """Every cover statement is reached within ``depth`` steps, with no assertion broken on the way."""
-        return self._solve("cover", ["-c", "-t", str(depth)])
-
-    def _solve(self, kind: str, options: list[str]) -> Outcome:
+    def _smtbmc(self, kind: str, options: list[str]) -> Outcome:
         # Cover traces are numbered by smtbmc, one a statement.
         trace = self.folder / ("cover%.vcd" if kind == "cover" else f"{kind}.vcd")
         command = ["yosys-smtbmc", "-s", "yices", "--noprogress", "--dump-vcd", str(trace), *options, str(self.file)]
-        started = time.monotonic()
-        result = _run(command)
-        log = result.stdout + result.stderr
+        _, log = self.run(command)
         (self.folder / f"{kind}.log").write_text(log)
         status = re.search(r"Status: (\w+)", log)
         if status is None:
-            raise RuntimeError(f"the solver gave no answer:\n{log}")
-        return Outcome(status[1] == "PASSED", log, trace, time.monotonic() - started)
+            raise NoAnswer(
+                f"{self.proof.name}, {self.label}: the solver has ended without an answer;"
+                f" it had {self.proof.limit_seconds} s of processor time (limit_seconds).\n{log}"
+            )
+        return Outcome(status[1] == "PASSED", log, trace)
+
+    def run(self, command: list[str]) -> tuple[int, str]:
+        """Run a command within the proof's limit; return its status and what it says."""
+        status, log = run(command, self.proof.limit_seconds, self.tell)
+        if status == -signal.SIGXCPU:
+            limit = f"{self.proof.limit_seconds} s of processor time (limit_seconds)"
+            raise NoAnswer(f"{self.proof.name}, {self.label}: {command[0]} has used up {limit}")
+        return status, log
 
 
-def _run(command: list[str]) -> subprocess.CompletedProcess[str]:
+def run(command: list[str], limit_seconds: int, tell: Tell = lambda _: None) -> tuple[int, str]:
+    """Run a command; return its status and all that it says, also to ``tell`` what smtbmc says of its progress.
+
+    ``limit_seconds`` of processor time, not of wall time: a busy machine changes no result. The process that
+    uses more ends with SIGXCPU.
+    """
     # The solver is in the project's Python environment.
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
-    return subprocess.run(
-        command,
+    lines = []
+    with subprocess.Popen(
+        ["prlimit", f"--cpu={limit_seconds}:{limit_seconds + 5}", *command],
         cwd=ROOT,
-        env={**os.environ, "PATH": path},
-        capture_output=True,
+        env={**os.environ, "PATH": path, "PYTHONUNBUFFERED": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         text=True,
-        timeout=LIMIT_SECONDS,
-        check=False,
-    )
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            lines.append(line)
+            progress = re.match(r"##\s+\S+\s+Checking (.*?)\.\.", line)
+            if progress:
+                tell(progress[1])
+    return process.returncode, "".join(lines)

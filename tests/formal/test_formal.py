@@ -1,72 +1,95 @@
-"""Every proof holds, its assumptions leave room for what matters, and it finds the bugs that are planted for it."""
+"""The checks of every proof, and that the prover itself does not pass over what goes wrong."""
 
 from __future__ import annotations
 
+import sys
+from dataclasses import replace
+
 import pytest
 
-from tests.formal.proofs import PROOFS
-from tests.formal.prover import Model, Mutation, Outcome, Proof
+from tests.formal.__main__ import main
+from tests.formal.checks import Check, ProofFailure, checks
+from tests.formal.proofs import JESD204B_ELASTIC_BUFFER, PROOFS
+from tests.formal.prover import HERE, Model, NoAnswer, Search, Unplantable, bug, plant
 
-BUGS = [
+CHECKS = [
     pytest.param(
-        proof,
-        bug,
-        id=f"{proof.name}-{bug.name.replace(' ', '-')}",
-        marks=[pytest.mark.slow_proof] if bug.slow else [],
+        check,
+        id=f"{proof.name}-{check.what.replace(': ', '-').replace(' ', '-')}",
+        marks=[pytest.mark.slow_proof] if check.slow else [],
     )
     for proof in PROOFS
-    for bug in proof.mutations
+    for check in checks(proof)
 ]
-NAMES = [proof.name for proof in PROOFS]
 
 
-def _row(record_property, proof: Proof, what: str, depth: str, result: str, seconds: float) -> None:
-    """A line of the table that tests/formal/conftest.py prints."""
-    record_property("formal", [proof.name, what, depth, result, f"{seconds:.1f} s"])
+@pytest.mark.parametrize("check", CHECKS)
+def test_check(check: Check):
+    print(check.run(print))
 
 
-def _holds(outcome: Outcome) -> str:
-    return "holds" if outcome.passed else "FAILS"
+def test_each_properties_file_is_a_proof():
+    assert sorted(path.stem for path in HERE.glob("*_properties.v")) == sorted(proof.top for proof in PROOFS)
 
 
-@pytest.mark.parametrize("proof", PROOFS, ids=NAMES)
-def test_proof_holds(proof: Proof, record_property):
-    model = Model(proof, "proof", whole=False, parameters={})
-    assert model.assertions > 0
-    # The induction builds on k good steps; the base case must show them.
-    assert proof.k <= proof.depth
-    base = model.base_case(proof.depth)
-    _row(record_property, proof, "base case", f"{proof.depth} steps", _holds(base), base.seconds)
-    assert base.passed, f"counter-example in {base.trace}:\n{base.log}"
-    induction = model.induction(proof.k)
-    _row(record_property, proof, "induction", f"k = {proof.k}", _holds(induction), induction.seconds)
-    assert induction.passed, f"not inductive, see {induction.trace}:\n{induction.log}"
+@pytest.mark.parametrize("proof", PROOFS, ids=[proof.name for proof in PROOFS])
+def test_bugs_can_be_planted(proof, tmp_path):
+    # Also the slow ones, which are run in make formal only.
+    assert len(proof.bugs) >= 2
+    for number, planted in enumerate(proof.bugs):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        plant(proof.files(), planted.edits, folder)
+        assert list(folder.iterdir())
 
 
-@pytest.mark.parametrize("proof", PROOFS, ids=NAMES)
-def test_assumptions_leave_room(proof: Proof, record_property):
-    model = Model(proof, "cover", whole=True, parameters={**proof.small, **proof.search, "HELP": 0})
-    assert model.covers > 0
-    covers = model.reach(proof.cover_depth)
-    reached = f"{covers.log.count('Reached cover')} of {model.covers}"
-    _row(record_property, proof, "cover", reached, "reached" if covers.passed else "NOT REACHED", covers.seconds)
-    assert covers.passed, covers.log
+ELASTIC = "hdl/jesd204b/jesd204b_elastic_buffer.v"
 
 
-@pytest.mark.parametrize(("proof", "bug"), BUGS)
-def test_planted_bug_is_found(proof: Proof, bug: Mutation, record_property):
-    # Without the helping invariants: what fails is the specification.
-    label = f"bug-{bug.name.replace(' ', '-')}"
-    model = Model(proof, label, whole=True, parameters={**proof.small, **bug.parameters, "HELP": 0}, mutation=bug)
-    outcome = model.find(bug)
-    found = not outcome.passed and bool(outcome.failed_assertions)
-    _row(
-        record_property,
-        proof,
-        f"bug: {bug.name}",
-        f"<= {bug.depth} steps",
-        "found" if found else "NOT FOUND",
-        outcome.seconds,
-    )
-    assert found, f"planted bug not found:\n{outcome.log}"
+@pytest.mark.parametrize(
+    "edit", [(ELASTIC, "not a text of this file", ""), (ELASTIC, "1'b1", ""), ("hdl/none.v", "a", "b")]
+)
+def test_a_bug_that_does_not_fit_is_refused(edit, tmp_path):
+    with pytest.raises(Unplantable, match=edit[0]):
+        plant(JESD204B_ELASTIC_BUFFER.files(), [edit], tmp_path)
+
+
+@pytest.mark.parametrize("edits", [(), ((ELASTIC, "// Read side", "// Other side"),)])
+def test_a_bug_that_is_none_is_not_found(edits):
+    check = checks(replace(JESD204B_ELASTIC_BUFFER, bugs=(bug("none", *edits, within=Search(3)),)))[-1]
+    with pytest.raises(ProofFailure, match="does not find the bug 'none'"):
+        check.run(print)
+
+
+def test_a_broken_design_fails_the_base_case():
+    edits = JESD204B_ELASTIC_BUFFER.bugs[0].edits
+    outcome = Model(JESD204B_ELASTIC_BUFFER, "test", whole=False, parameters={}, edits=edits).base_case()
+    assert not outcome.passed
+    assert outcome.failed_assertions
     assert outcome.trace.exists()
+
+
+def test_without_invariants_the_induction_fails():
+    check = checks(replace(JESD204B_ELASTIC_BUFFER, parameters={"DEPTH": 512, "KINDS_WIDTH": 6, "HELP": 0}))[0]
+    with pytest.raises(ProofFailure, match=r"not inductive, see .*induction\.vcd"):
+        check.run(print)
+
+
+def test_a_source_that_yosys_cannot_read():
+    with pytest.raises(NoAnswer, match="elastic_buffer, test: yosys cannot read it"):
+        Model(
+            JESD204B_ELASTIC_BUFFER, "test", whole=True, parameters={}, edits=((ELASTIC, "module jesd", "modul jesd"),)
+        )
+
+
+def test_no_answer_says_which_proof_and_which_limit():
+    with pytest.raises(
+        NoAnswer, match=r"elastic_buffer, test: \S+ has used up 1 s of processor time \(limit_seconds\)"
+    ):
+        model = Model(replace(JESD204B_ELASTIC_BUFFER, limit_seconds=1), "test", whole=False, parameters={})
+        model.run([sys.executable, "-c", "while True: pass"])
+
+
+def test_unknown_name(capsys):
+    assert main(["nothing"]) == 2
+    assert "no proof named nothing; there are: cdc_fifo" in capsys.readouterr().err
