@@ -10,7 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 HDL = ROOT / "hdl"
-INCLUDE_DIRS = (HDL / "lib",)
+INCLUDE_DIRS = (HDL / "lib", HDL / "ernic")
 
 
 def sources(module: str | Path) -> list[Path]:

@@ -2,10 +2,13 @@
 //
 //     registers, WQE fetch, CQE <-> ernic_control --commands--> ernic_transmit --> MAC
 //                                        ^                          ^ ring
-//                                        '----acknowledgements-- ernic_receive <-- MAC
+//                                        '-- ernic_dispatch <--- ernic_receive <-- MAC
+//                                                                   | data
+//                                                    memory <- ernic_receive_writer
 
 `timescale 1ns / 1fs
 `default_nettype none
+`include "ernic_ticket.vh"
 
 module ernic #(
     // Queue pairs, QP1 (management) included. 2 to 255.
@@ -20,6 +23,10 @@ module ernic #(
     parameter WQE_BUFFER = 32,
     // Core clocks in 4.096 us, for times-out while XRNICADCONF.TICK_WIDTH is 0. 1 to 65536.
     parameter TICK_CLOCKS = 1320,
+    // Received beats of 512 bits that wait for memory. Power of two, at least 128.
+    parameter RECEIVE_BEATS = 1024,
+    // Received packets that wait. Power of two, at least 2.
+    parameter RECEIVE_PACKETS = 256,
     // Derived; do not override.
     parameter ROW_WIDTH = $clog2(RING_BYTES / 64)
 ) (
@@ -88,6 +95,8 @@ module ernic #(
     input  wire                 s_axis_mac_tuser
 );
 
+    localparam [7:0] OPCODE_ACK = 8'h11;
+
     wire [47:0] local_mac;
     wire [31:0] local_ip;
     wire [15:0] udp_source_port;
@@ -113,22 +122,37 @@ module ernic #(
     wire [7:0]  cmd_ttl;
     wire        frame_out;
 
-    wire        ack_valid;
-    wire [23:0] ack_qpn;
-    wire [23:0] ack_psn;
-    wire [7:0]  ack_syndrome;
-    wire [31:0] ack_source_ip;
-    wire [47:0] ack_source_mac;
-    wire [15:0] ack_pkey;
-    wire        other_valid;
-    wire [7:0]  other_opcode;
+    wire        good_valid;
+    wire        cnp_valid;
+    wire [7:0]  event_opcode;
     // verilator lint_off UNUSEDSIGNAL
-    // Packets of other kinds are only counted so far: LSTINPKT has room for eight bits.
-    wire [23:0] other_qpn;
+    // LSTINPKT has room for eight bits.
+    wire [23:0] event_qpn;
     // verilator lint_on UNUSEDSIGNAL
     wire        drop_valid;
     wire [4:0]  drop_cause;
     wire        packet_in;
+
+    wire        ticket_valid;
+    wire        ticket_ready;
+    // verilator lint_off UNUSEDSIGNAL
+    // Nobody looks at requests yet.
+    wire [`EB_TICKET_WIDTH-1:0] ticket;
+    // verilator lint_on UNUSEDSIGNAL
+    wire        beat_valid;
+    wire        beat_ready;
+    wire        beat_end;
+    wire [511:0] beat_data;
+    wire        ack_valid;
+    wire        ack_is_read;
+    wire        order_valid;
+    wire        order_ready;
+    wire        order_discard;
+    wire        order_is_read;
+    wire        order_stored;
+    wire        order_datagram;
+    wire [2:0]  order_words;
+    wire [12:0] order_bytes;
 
     ernic_control #(
         .NUM_QP(NUM_QP),
@@ -171,16 +195,16 @@ module ernic #(
         .m_cmd_traffic_class(cmd_traffic_class),
         .m_cmd_ttl(cmd_ttl),
         .frame_out(frame_out),
-        .s_ack_valid(ack_valid),
-        .s_ack_qpn(ack_qpn),
-        .s_ack_psn(ack_psn),
-        .s_ack_syndrome(ack_syndrome),
-        .s_ack_source_ip(ack_source_ip),
-        .s_ack_source_mac(ack_source_mac),
-        .s_ack_pkey(ack_pkey),
-        .other_valid(other_valid),
-        .other_opcode(other_opcode),
-        .other_qpn(other_qpn[7:0]),
+        .s_ack_valid(ack_valid && !ack_is_read),
+        .s_ack_qpn(ticket[`EB_TICKET_QPN]),
+        .s_ack_psn(ticket[`EB_TICKET_PSN]),
+        .s_ack_syndrome(ticket[`EB_TICKET_SYNDROME]),
+        .s_ack_source_ip(ticket[`EB_TICKET_SOURCE_IP]),
+        .s_ack_source_mac(ticket[`EB_TICKET_SOURCE_MAC]),
+        .s_ack_pkey(ticket[`EB_TICKET_PKEY]),
+        .other_valid(cnp_valid || (good_valid && event_opcode != OPCODE_ACK)),
+        .other_opcode(event_opcode),
+        .other_qpn(event_qpn[7:0]),
         .packet_in(packet_in),
         .drop_valid(drop_valid),
         .drop_cause(drop_cause),
@@ -217,7 +241,7 @@ module ernic #(
     );
 
     // verilator lint_off PINCONNECTEMPTY
-    // First beats are for measurement only; message numbers of acknowledgements add nothing to their PSNs.
+    // First beats are for measurement only; the rest is for parts that are not there yet.
     ernic_transmit #(
         .RING_BYTES(RING_BYTES)
     ) transmit (
@@ -257,7 +281,10 @@ module ernic #(
         .m_packet_last(frame_out)
     );
 
-    ernic_receive receive (
+    ernic_receive #(
+        .BEATS(RECEIVE_BEATS),
+        .TICKETS(RECEIVE_PACKETS)
+    ) receive (
         .clk(clk),
         .rst(rst),
         .local_mac(local_mac),
@@ -267,20 +294,88 @@ module ernic #(
         .s_axis_tvalid(s_axis_mac_tvalid),
         .s_axis_tlast(s_axis_mac_tlast),
         .s_axis_tuser(s_axis_mac_tuser),
-        .m_ack_valid(ack_valid),
-        .m_ack_qpn(ack_qpn),
-        .m_ack_psn(ack_psn),
-        .m_ack_syndrome(ack_syndrome),
-        .m_ack_msn(),
-        .m_ack_source_ip(ack_source_ip),
-        .m_ack_source_mac(ack_source_mac),
-        .m_ack_pkey(ack_pkey),
-        .m_other_valid(other_valid),
-        .m_other_opcode(other_opcode),
-        .m_other_qpn(other_qpn),
+        .m_packet_in(packet_in),
         .m_drop_valid(drop_valid),
         .m_drop_cause(drop_cause),
-        .m_packet_in(packet_in)
+        .m_cnp_valid(cnp_valid),
+        .m_good_valid(good_valid),
+        .m_marked_valid(),
+        .m_event_opcode(event_opcode),
+        .m_event_qpn(event_qpn),
+        .m_event_psn(),
+        .m_event_source_ip(),
+        .m_event_source_mac(),
+        .m_ticket_valid(ticket_valid),
+        .m_ticket_ready(ticket_ready),
+        .m_ticket(ticket),
+        .m_beat_valid(beat_valid),
+        .m_beat_ready(beat_ready),
+        .m_beat_end(beat_end),
+        .m_beat_data(beat_data)
+    );
+
+    // Requests and READ responses are taken and thrown away: nobody acts on them yet.
+    ernic_dispatch dispatch (
+        .engine_enabled(1'b1),
+        .s_ticket_valid(ticket_valid),
+        .s_ticket_ready(ticket_ready),
+        .s_ticket(ticket),
+        .m_ack_valid(ack_valid),
+        .m_ack_ready(1'b1),
+        .m_ack_is_read(ack_is_read),
+        .m_request_valid(),
+        .m_request_ready(1'b1),
+        .m_order_valid(order_valid),
+        .m_order_ready(order_ready),
+        .m_order_discard(order_discard),
+        .m_order_is_read(order_is_read),
+        .m_order_stored(order_stored),
+        .m_order_datagram(order_datagram),
+        .m_order_words(order_words),
+        .m_order_bytes(order_bytes)
+    );
+
+    ernic_receive_writer writer (
+        .clk(clk),
+        .rst(rst),
+        .s_order_valid(order_valid),
+        .s_order_ready(order_ready),
+        .s_order_discard(order_discard),
+        .s_order_is_read(order_is_read),
+        .s_order_stored(order_stored),
+        .s_order_datagram(order_datagram),
+        .s_order_words(order_words),
+        .s_order_bytes(order_bytes),
+        .s_read_valid(1'b1),
+        .s_read_ready(),
+        .s_read_accept(1'b0),
+        .s_read_address(64'd0),
+        .s_request_valid(1'b1),
+        .s_request_ready(),
+        .s_request_accept(1'b0),
+        .s_request_address(64'd0),
+        .m_read_written(),
+        .m_read_error(),
+        .m_request_written(),
+        .m_request_error(),
+        .s_beat_valid(beat_valid),
+        .s_beat_ready(beat_ready),
+        .s_beat_end(beat_end),
+        .s_beat_data(beat_data),
+        .m_axi_awaddr(),
+        .m_axi_awlen(),
+        .m_axi_awsize(),
+        .m_axi_awburst(),
+        .m_axi_awvalid(),
+        .m_axi_awready(1'b0),
+        .m_axi_wdata(),
+        .m_axi_wstrb(),
+        .m_axi_wlast(),
+        .m_axi_wvalid(),
+        .m_axi_wready(1'b0),
+        .m_axi_bresp(2'b00),
+        .m_axi_bvalid(1'b0),
+        .m_axi_bready()
     );
     // verilator lint_on PINCONNECTEMPTY
 

@@ -1,50 +1,64 @@
-// Receive datapath: Ethernet frames in, one checked event a frame out, six cycles behind its last beat.
+// Receive datapath: Ethernet frames in, one checked event a frame out, six cycles behind its last beat; good packets wait in a
+// FIFO until they are taken.
 //
-// Nothing here stalls or stores a frame, so beats of consecutive frames may follow each other without a pause.
+// Nothing in front of the FIFO stalls, so beats of consecutive frames may follow each other without a pause.
 
 `timescale 1ns / 1fs
 `default_nettype none
+`include "ernic_ticket.vh"
 
-module ernic_receive (
-    input  wire         clk,
-    input  wire         rst,
+module ernic_receive #(
+    // Room for beats of 512 bits. Power of two, at least 4.
+    parameter BEATS = 1024,
+    // Room for packets. Power of two, at least 2.
+    parameter TICKETS = 256
+) (
+    input  wire                              clk,
+    input  wire                              rst,
 
     // Static configuration; first octet on the wire in the highest bits.
-    input  wire [47:0]  local_mac,
-    input  wire [31:0]  local_ip,
+    input  wire [47:0]                       local_mac,
+    input  wire [31:0]                       local_ip,
 
     // Ethernet frames without FCS, octet 0 in bits 7:0; tuser with tlast marks a bad FCS.
-    input  wire [511:0] s_axis_tdata,
-    input  wire [63:0]  s_axis_tkeep,
-    input  wire         s_axis_tvalid,
-    input  wire         s_axis_tlast,
-    input  wire         s_axis_tuser,
+    input  wire [511:0]                      s_axis_tdata,
+    input  wire [63:0]                       s_axis_tkeep,
+    input  wire                              s_axis_tvalid,
+    input  wire                              s_axis_tlast,
+    input  wire                              s_axis_tuser,
 
-    // Valid acknowledge.
-    output wire         m_ack_valid,
-    output wire [23:0]  m_ack_qpn,
-    output wire [23:0]  m_ack_psn,
-    output wire [7:0]   m_ack_syndrome,
-    output wire [23:0]  m_ack_msn,
-    output wire [31:0]  m_ack_source_ip,
-    output wire [47:0]  m_ack_source_mac,
-    output wire [15:0]  m_ack_pkey,
+    // Every frame, and with it one of: a drop with the bit of PG332's error syndrome (1: not RoCEv2; 29: no room), a congestion
+    // notification, a packet for which there is a ticket.
+    output wire                              m_packet_in,
+    output wire                              m_drop_valid,
+    output wire [4:0]                        m_drop_cause,
+    output wire                              m_cnp_valid,
+    output wire                              m_good_valid,
+    // The packet met congestion on its way.
+    output wire                              m_marked_valid,
+    // Fields that go with the events.
+    output wire [7:0]                        m_event_opcode,
+    output wire [23:0]                       m_event_qpn,
+    output wire [23:0]                       m_event_psn,
+    output wire [31:0]                       m_event_source_ip,
+    output wire [47:0]                       m_event_source_mac,
 
-    // Valid packet of another kind.
-    output wire         m_other_valid,
-    output wire [7:0]   m_other_opcode,
-    output wire [23:0]  m_other_qpn,
-
-    // Dropped frame; bit of the error syndrome (PG332), 1 for what is not RoCEv2.
-    output wire         m_drop_valid,
-    output wire [4:0]   m_drop_cause,
-
-    // Every frame, together with its one event above.
-    output wire         m_packet_in
+    // Tickets in order.
+    output wire                              m_ticket_valid,
+    input  wire                              m_ticket_ready,
+    output wire [`EB_TICKET_WIDTH-1:0]       m_ticket,
+    // Beats of the frames whose ticket says that they are stored.
+    output wire                              m_beat_valid,
+    input  wire                              m_beat_ready,
+    output wire                              m_beat_end,
+    output wire [511:0]                      m_beat_data
 );
+
+    localparam [4:0] CAUSE_NO_ROOM = 5'd29;
 
     wire         beat_valid;
     wire         beat_first;
+    wire         beat_second;
     wire         beat_last;
     wire         beat_bad_fcs;
     wire [511:0] beat_data;
@@ -64,6 +78,7 @@ module ernic_receive (
         .s_axis_tuser(s_axis_tuser),
         .m_valid(beat_valid),
         .m_first(beat_first),
+        .m_second(beat_second),
         .m_last(beat_last),
         .m_bad_fcs(beat_bad_fcs),
         .m_data(beat_data),
@@ -79,21 +94,16 @@ module ernic_receive (
     wire        has_options;
     wire        bad;
     wire [4:0]  cause;
-    wire        is_ack;
-    wire [7:0]  opcode;
-    wire [23:0] qpn;
-    wire [23:0] psn;
-    wire [15:0] pkey;
-    wire [7:0]  syndrome;
-    wire [23:0] msn;
-    wire [31:0] source_ip;
-    wire [47:0] source_mac;
+    wire        is_cnp;
+    wire        marked;
+    wire [`EB_TICKET_WIDTH-1:0] ticket;
 
     ernic_receive_parser parser (
         .clk(clk),
         .local_mac(local_mac),
         .local_ip(local_ip),
         .s_valid(beat_valid && beat_first),
+        .s_next(beat_valid && beat_second),
         .s_has_ports(beat_has_ports),
         .s_data(beat_data),
         .m_foreign(foreign),
@@ -101,15 +111,9 @@ module ernic_receive (
         .m_has_options(has_options),
         .m_bad(bad),
         .m_cause(cause),
-        .m_is_ack(is_ack),
-        .m_opcode(opcode),
-        .m_qpn(qpn),
-        .m_psn(psn),
-        .m_pkey(pkey),
-        .m_syndrome(syndrome),
-        .m_msn(msn),
-        .m_source_ip(source_ip),
-        .m_source_mac(source_mac)
+        .m_is_cnp(is_cnp),
+        .m_marked(marked),
+        .m_ticket(ticket)
     );
 
     wire         judged_valid;
@@ -139,6 +143,15 @@ module ernic_receive (
         .m_right(icrc_right)
     );
 
+    wire         store;
+    wire         store_end;
+    wire         bad_valid;
+    wire [4:0]   bad_cause;
+    wire         good_valid;
+    wire         good_marked;
+    wire         overflow;
+    wire [`EB_TICKET_WIDTH-1:0] good_ticket;
+
     ernic_receive_verdict verdict (
         .clk(clk),
         .rst(rst),
@@ -153,30 +166,67 @@ module ernic_receive (
         .s_has_options(has_options),
         .s_bad(bad),
         .s_cause(cause),
-        .s_is_ack(is_ack),
-        .s_opcode(opcode),
-        .s_qpn(qpn),
-        .s_psn(psn),
-        .s_pkey(pkey),
-        .s_syndrome(syndrome),
-        .s_msn(msn),
-        .s_source_ip(source_ip),
-        .s_source_mac(source_mac),
+        .s_is_cnp(is_cnp),
+        .s_marked(marked),
+        .s_ticket(ticket),
+        .m_store(store),
+        .m_end(store_end),
         .m_packet_in(m_packet_in),
-        .m_drop_valid(m_drop_valid),
-        .m_drop_cause(m_drop_cause),
-        .m_ack_valid(m_ack_valid),
-        .m_ack_qpn(m_ack_qpn),
-        .m_ack_psn(m_ack_psn),
-        .m_ack_syndrome(m_ack_syndrome),
-        .m_ack_msn(m_ack_msn),
-        .m_ack_source_ip(m_ack_source_ip),
-        .m_ack_source_mac(m_ack_source_mac),
-        .m_ack_pkey(m_ack_pkey),
-        .m_other_valid(m_other_valid),
-        .m_other_opcode(m_other_opcode),
-        .m_other_qpn(m_other_qpn)
+        .m_drop_valid(bad_valid),
+        .m_drop_cause(bad_cause),
+        .m_cnp_valid(m_cnp_valid),
+        .m_good_valid(good_valid),
+        .m_marked(good_marked),
+        .m_ticket(good_ticket)
     );
+
+    // The beats pass the four cycles of the checks in a shift register.
+    reg  [2:0]   passing;
+    reg  [511:0] data_1;
+    reg  [511:0] data_2;
+    reg  [511:0] data_3;
+    reg  [511:0] data_4;
+
+    always @(posedge clk) begin
+        passing <= {passing[1:0], beat_valid};
+        if (beat_valid) data_1 <= beat_data;
+        if (passing[0]) data_2 <= data_1;
+        if (passing[1]) data_3 <= data_2;
+        if (passing[2]) data_4 <= data_3;
+        if (rst) passing <= 3'd0;
+    end
+
+    ernic_receive_fifo #(
+        .BEATS(BEATS),
+        .TICKETS(TICKETS)
+    ) fifo (
+        .clk(clk),
+        .rst(rst),
+        .s_store(store),
+        .s_end(store_end),
+        .s_data(data_4),
+        .s_last(m_packet_in),
+        .s_good(good_valid),
+        .s_ticket(good_ticket),
+        .m_overflow(overflow),
+        .m_ticket_valid(m_ticket_valid),
+        .m_ticket_ready(m_ticket_ready),
+        .m_ticket(m_ticket),
+        .m_beat_valid(m_beat_valid),
+        .m_beat_ready(m_beat_ready),
+        .m_beat_end(m_beat_end),
+        .m_beat_data(m_beat_data)
+    );
+
+    assign m_good_valid = good_valid && !overflow;
+    assign m_drop_valid = bad_valid || overflow;
+    assign m_drop_cause = bad_valid ? bad_cause : CAUSE_NO_ROOM;
+    assign m_marked_valid = m_good_valid && good_marked;
+    assign m_event_opcode = good_ticket[`EB_TICKET_OPCODE];
+    assign m_event_qpn = good_ticket[`EB_TICKET_QPN];
+    assign m_event_psn = good_ticket[`EB_TICKET_PSN];
+    assign m_event_source_ip = good_ticket[`EB_TICKET_SOURCE_IP];
+    assign m_event_source_mac = good_ticket[`EB_TICKET_SOURCE_MAC];
 
 endmodule
 

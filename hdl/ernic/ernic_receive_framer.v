@@ -17,6 +17,7 @@ module ernic_receive_framer (
     // Beat of a frame, two cycles later.
     output reg          m_valid,
     output reg          m_first,
+    output reg          m_second,
     output reg          m_last,
     output reg          m_bad_fcs,
     output reg  [511:0] m_data,
@@ -35,6 +36,7 @@ module ernic_receive_framer (
 
     reg         beat_valid;
     reg         beat_first;
+    reg         beat_second;
     reg         beat_last;
     reg         beat_bad_fcs;
     reg [511:0] beat_data;
@@ -57,6 +59,7 @@ module ernic_receive_framer (
         if (s_axis_tvalid) begin
             at_start <= s_axis_tlast;
             beat_first <= at_start;
+            beat_second <= beat_first && !at_start;
             beat_last <= s_axis_tlast;
             beat_bad_fcs <= s_axis_tlast && s_axis_tuser;
             beat_data <= s_axis_tdata;
@@ -69,6 +72,7 @@ module ernic_receive_framer (
             end_lane <= lane;
             ended <= ends || !covered;
             m_first <= beat_first;
+            m_second <= beat_second;
             m_last <= beat_last;
             m_bad_fcs <= beat_bad_fcs;
             m_data <= beat_data;

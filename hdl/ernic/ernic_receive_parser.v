@@ -1,10 +1,12 @@
 // Reads the headers in a frame's first beat and checks all that can be checked without knowing the queue pairs.
 //
 // IPv4 without options puts every header at a fixed place. What lies behind the base transport header depends on the opcode;
-// extension_words says how long it is, which is where RETH, ImmDt and payload are to be found.
+// extension_words says how long it is, which is where RETH, ImmDt and payload are to be found. The first ten octets of it are in
+// the first beat; what is in the second beat takes the same three cycles from there.
 
 `timescale 1ns / 1fs
 `default_nettype none
+`include "ernic_ticket.vh"
 
 module ernic_receive_parser (
     input  wire         clk,
@@ -13,8 +15,9 @@ module ernic_receive_parser (
     input  wire [47:0]  local_mac,
     input  wire [31:0]  local_ip,
 
-    // First beat of a frame, octet 0 in bits 7:0.
+    // First beat of a frame, octet 0 in bits 7:0; s_next: its second beat.
     input  wire         s_valid,
+    input  wire         s_next,
     input  wire         s_has_ports,
     input  wire [511:0] s_data,
 
@@ -26,15 +29,11 @@ module ernic_receive_parser (
     // First header check that failed, bit of the error syndrome (PG332), in the order of the specification.
     output reg          m_bad,
     output reg  [4:0]   m_cause,
-    output reg          m_is_ack,
-    output reg  [7:0]   m_opcode,
-    output reg  [23:0]  m_qpn,
-    output reg  [23:0]  m_psn,
-    output reg  [15:0]  m_pkey,
-    output reg  [7:0]   m_syndrome,
-    output reg  [23:0]  m_msn,
-    output reg  [31:0]  m_source_ip,
-    output reg  [47:0]  m_source_mac
+    // Congestion notification of RoCEv2, and the mark of congestion in the IP header.
+    output reg          m_is_cnp,
+    output reg          m_marked,
+    // Fields; what lies in the second beat is valid with that beat's check.
+    output wire [`EB_TICKET_WIDTH-1:0] m_ticket
 );
 
     localparam [4:0] CAUSE_MAC = 5'd0;
@@ -61,6 +60,11 @@ module ernic_receive_parser (
     localparam [15:0] ACK_OCTETS = 16'd48;
     localparam [7:0]  OPCODE_ACK = 8'h11;
     localparam [7:0]  OPCODE_CNP = 8'h81;
+
+    localparam [2:0]  TRANSPORT_UD = 3'b011;
+    localparam [1:0]  ECN_CONGESTED = 2'b11;
+    // Larger payloads are longer than any path allows; how much longer does not matter.
+    localparam [12:0] MANY_OCTETS = 13'h1fff;
 
     // Octets of a field, in wire order.
     `define EB_FIELD(octet, count) in_order[8*(64-(octet)-(count)) +: 8*(count)]
@@ -109,7 +113,7 @@ module ernic_receive_parser (
 
     always @* begin
         in_order = 512'h0;
-        if (s_valid) begin
+        if (s_valid || s_next) begin
             for (octet = 0; octet < 64; octet = octet + 1) begin
                 in_order[8*(63-octet) +: 8] = s_data[8*octet +: 8];
             end
@@ -120,7 +124,7 @@ module ernic_receive_parser (
     wire [15:0] udp_length = `EB_FIELD(38, 2);
     wire [7:0]  opcode = `EB_FIELD(42, 1);
     wire [1:0]  pad = flags[5:4];
-    wire [7:0]  syndrome = `EB_FIELD(54, 1);
+    wire [2:0]  syndrome_kind = in_order[8*(63-54)+5 +: 3];
     wire        options = in_order[8*(63-14) +: 4] != 4'd5;
 
     // Stage 1: each check by itself.
@@ -144,8 +148,11 @@ module ernic_receive_parser (
     reg [23:0]  first_qpn;
     reg [23:0]  first_psn;
     reg [15:0]  first_pkey;
-    reg [7:0]   first_syndrome;
-    reg [23:0]  first_msn;
+    reg         first_marked;
+    reg [1:0]   first_flags_bth;
+    reg [79:0]  first_extension;
+    reg [15:0]  first_payload;
+    reg [2:0]   first_words;
     reg [31:0]  first_source_ip;
     reg [47:0]  first_source_mac;
     reg [17:0]  first_sum_a;
@@ -165,11 +172,31 @@ module ernic_receive_parser (
     reg [23:0]  second_qpn;
     reg [23:0]  second_psn;
     reg [15:0]  second_pkey;
-    reg [7:0]   second_syndrome;
-    reg [23:0]  second_msn;
+    reg         second_marked;
+    reg [1:0]   second_flags_bth;
+    reg [79:0]  second_extension;
+    reg [12:0]  second_payload;
+    reg [2:0]   second_words;
     reg [31:0]  second_source_ip;
     reg [47:0]  second_source_mac;
     reg [19:0]  second_sum;
+
+    // Stage 3 beside the outputs, and the second beat's way through all stages.
+    reg [7:0]   t_opcode;
+    reg [1:0]   t_flags;
+    reg [23:0]  t_qpn;
+    reg [23:0]  t_psn;
+    reg [15:0]  t_pkey;
+    reg [79:0]  t_extension;
+    reg [79:0]  t_tail;
+    reg [12:0]  t_payload;
+    reg [2:0]   t_words;
+    reg         t_stored;
+    reg [31:0]  t_source_ip;
+    reg [47:0]  t_source_mac;
+    reg [1:0]   tail_valid;
+    reg [79:0]  first_tail;
+    reg [79:0]  second_tail;
 
     // A right header sums up to all ones; a sum of ten words needs one carry at most.
     wire [16:0] second_folded = {1'b0, second_sum[15:0]} + {13'h0, second_sum[19:16]};
@@ -196,13 +223,16 @@ module ernic_receive_parser (
             first_short <= {1'b0, ip_length} < {1'b0, LEAST_OCTETS} + {12'h0, extension_words(opcode), 2'b00} + {15'h0, pad};
             first_pad <= pad != 2'd0 && must_be_full(opcode[4:0]) && !opcode[7];
             first_aeth <= opcode == OPCODE_ACK
-                && (ip_length != ACK_OCTETS || pad != 2'd0 || syndrome[7] || syndrome[6:5] == 2'b10);
+                && (ip_length != ACK_OCTETS || pad != 2'd0 || syndrome_kind[2] || syndrome_kind[1:0] == 2'b10);
             first_opcode <= opcode;
             first_pkey <= `EB_FIELD(44, 2);
             first_qpn <= `EB_FIELD(47, 3);
             first_psn <= `EB_FIELD(51, 3);
-            first_syndrome <= syndrome;
-            first_msn <= `EB_FIELD(55, 3);
+            first_marked <= in_order[8*(63-15) +: 2] == ECN_CONGESTED;
+            first_flags_bth <= {in_order[8*(63-50)+7], flags[7]};
+            first_extension <= `EB_FIELD(54, 10);
+            first_payload <= ip_length - LEAST_OCTETS - {11'h0, extension_words(opcode), 2'b00} - {14'h0, pad};
+            first_words <= extension_words(opcode);
             first_source_mac <= `EB_FIELD(6, 6);
             first_source_ip <= `EB_FIELD(26, 4);
             first_sum_a <= {2'h0, `EB_FIELD(14, 2)} + {2'h0, ip_length} + {2'h0, `EB_FIELD(18, 2)} + {2'h0, `EB_FIELD(20, 2)};
@@ -245,8 +275,11 @@ module ernic_receive_parser (
             second_qpn <= first_qpn;
             second_psn <= first_psn;
             second_pkey <= first_pkey;
-            second_syndrome <= first_syndrome;
-            second_msn <= first_msn;
+            second_marked <= first_marked;
+            second_flags_bth <= first_flags_bth;
+            second_extension <= first_extension;
+            second_payload <= first_payload >= {3'h0, MANY_OCTETS} ? MANY_OCTETS : first_payload[12:0];
+            second_words <= first_words;
             second_source_ip <= first_source_ip;
             second_source_mac <= first_source_mac;
             second_sum <= {2'h0, first_sum_a} + {2'h0, first_sum_b} + {2'h0, first_sum_c};
@@ -262,17 +295,41 @@ module ernic_receive_parser (
             end else begin
                 m_cause <= checksum_bad ? CAUSE_CHECKSUM : second_behind_cause;
             end
-            m_is_ack <= second_opcode == OPCODE_ACK;
-            m_opcode <= second_opcode;
-            m_qpn <= second_qpn;
-            m_psn <= second_psn;
-            m_pkey <= second_pkey;
-            m_syndrome <= second_syndrome;
-            m_msn <= second_msn;
-            m_source_ip <= second_source_ip;
-            m_source_mac <= second_source_mac;
+            m_is_cnp <= second_opcode == OPCODE_CNP;
+            m_marked <= second_marked;
+            t_opcode <= second_opcode;
+            t_flags <= second_flags_bth;
+            t_qpn <= second_qpn;
+            t_psn <= second_psn;
+            t_pkey <= second_pkey;
+            t_extension <= second_extension;
+            t_payload <= second_payload;
+            t_words <= second_words;
+            // A datagram's headers are delivered too.
+            t_stored <= second_payload != 13'd0 || second_opcode[7:5] == TRANSPORT_UD;
+            t_source_ip <= second_source_ip;
+            t_source_mac <= second_source_mac;
         end
+
+        // Second beat, in the same stages.
+        tail_valid <= {tail_valid[0], s_next};
+        if (s_next) first_tail <= `EB_FIELD(0, 10);
+        if (tail_valid[0]) second_tail <= first_tail;
+        if (tail_valid[1]) t_tail <= second_tail;
     end
+
+    // Ten octets of extension headers and the ten behind them. RETH comes before ImmDt, DETH too, everything else comes alone.
+    wire [159:0] extension = {t_extension, t_tail};
+    wire         reth = t_words >= 3'd4;
+    wire         is_datagram = t_opcode[7:5] == TRANSPORT_UD;
+    wire [31:0]  word = is_datagram ? extension[95:64] : reth ? extension[31:0] : extension[159:128];
+    wire [63:0]  remote_address = is_datagram ? {40'd0, extension[119:96]} : extension[159:96];
+    wire [31:0]  key = is_datagram ? extension[159:128] : extension[95:64];
+
+    assign m_ticket = {
+        t_stored, t_words, t_payload, word, extension[63:32], key, remote_address, t_source_mac, t_source_ip, t_pkey,
+        t_psn, t_qpn, t_flags, t_opcode
+    };
 
     `undef EB_FIELD
 

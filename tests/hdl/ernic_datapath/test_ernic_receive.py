@@ -14,11 +14,12 @@ from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
 
 from tests.hdl.ernic_datapath.reference import VECTORS, Packet, encode, icrc, ipv4
-from tests.hdl.ernic_datapath.verdict import FOREIGN, Event, judge
+from tests.hdl.ernic_datapath.verdict import FOREIGN, Event, Ticket, judge
 from tests.hdl.module_bench import SIMULATORS, run_module
 
 MAC = 0x020000000001
 IP = 0x0A000001
+NO_ROOM = 29
 LATENCY = 6
 """Cycles from a frame's last beat to its event."""
 
@@ -30,6 +31,12 @@ class TB:
         self.mac = MAC
         self.ip = IP
         self.events: list[Event] = []
+        self.fields: list[tuple[int, ...]] = []
+        self.tickets: list[Ticket] = []
+        self.beats: list[tuple[bytes, bool]] = []
+        self.take = 1.0
+        """Share of cycles in which a ticket, and a beat, is taken."""
+        self._ready = 0
         self.stale = b""
         """What the first lanes behind a frame's end hold; the rest is noise."""
         self.gap: Callable[[], int] = lambda: 0
@@ -37,6 +44,7 @@ class TB:
     async def start(self) -> None:
         dut = self.dut
         dut.s_axis_tvalid.value = 0
+        dut.m_ticket_ready.value = dut.m_beat_ready.value = 0
         self.address(MAC, IP)
         dut.rst.value = 1
         cocotb.start_soon(Clock(dut.clk, 3, unit="ns").start())
@@ -56,17 +64,32 @@ class TB:
         dut = self.dut
         while True:
             await RisingEdge(dut.clk)
-            drop, ack, other = (int(dut.m_drop_valid.value), int(dut.m_ack_valid.value), int(dut.m_other_valid.value))
-            assert drop + ack + other == int(dut.m_packet_in.value)
+            self._tickets()
+            drop, cnp, good = (int(dut.m_drop_valid.value), int(dut.m_cnp_valid.value), int(dut.m_good_valid.value))
+            assert drop + cnp + good == int(dut.m_packet_in.value)
+            marked = bool(int(dut.m_marked_valid.value))
             if drop:
                 self.events.append(Event("drop", cause=int(dut.m_drop_cause.value)))
-            elif ack:
-                signals = ("qpn", "psn", "syndrome", "msn", "source_ip", "source_mac", "pkey")
-                fields = tuple(int(getattr(dut, f"m_ack_{name}").value) for name in signals)
-                self.events.append(Event("ack", fields=fields))
-            elif other:
-                opcode, qpn = int(dut.m_other_opcode.value), int(dut.m_other_qpn.value)
-                self.events.append(Event("other", opcode=opcode, qpn=qpn))
+            elif cnp:
+                self.events.append(Event("cnp", qpn=int(dut.m_event_qpn.value)))
+            elif good:
+                names = ("opcode", "qpn", "psn", "source_ip", "source_mac")
+                self.fields.append(tuple(int(getattr(dut, f"m_event_{name}").value) for name in names))
+                self.events.append(Event("packet", marked=marked))
+            assert good or not marked
+
+    def _tickets(self) -> None:
+        """Take tickets and beats whenever ready was given for this cycle, then draw the next cycle's."""
+        dut = self.dut
+        if self._ready & 1 and dut.m_ticket_valid.value:
+            self.tickets.append(Ticket.unpack(int(dut.m_ticket.value)))
+        if self._ready & 2 and dut.m_beat_valid.value:
+            self.beats.append((int(dut.m_beat_data.value).to_bytes(64, "little"), bool(int(dut.m_beat_end.value))))
+        ready = sum(bit for bit in (1, 2) if self.random.random() < self.take)
+        if ready != self._ready:
+            self._ready = ready
+            dut.m_ticket_ready.value = ready & 1
+            dut.m_beat_ready.value = ready >> 1
 
     async def send(self, frames: Iterable[tuple[bytes, bool]]) -> None:
         """Play (frame, bad FCS), by default one beat a cycle without a pause; lanes without an octet carry noise."""
@@ -88,22 +111,53 @@ class TB:
                 await RisingEdge(dut.clk)
         dut.s_axis_tvalid.value = 0
 
-    async def check(self, frames: list[tuple[bytes, bool]]) -> list[Event]:
-        self.events.clear()
+    async def check(self, frames: list[tuple[bytes, bool]], *, lossy: bool = False) -> list[Event]:
+        """Send frames; return their events with tickets, all compared. ``lossy``: good ones may find no room."""
+        for list_ in (self.events, self.fields, self.tickets, self.beats):
+            list_.clear()
         await self.send(frames)
         for _ in range(LATENCY + 1):
             await RisingEdge(self.dut.clk)
         expected = [judge(frame, bad_fcs=bad, mac=self.mac, ip=self.ip) for frame, bad in frames]
         assert len(self.events) == len(frames), f"{len(self.events)} events for {len(frames)} frames"
+        lost = Event("drop", cause=NO_ROOM)
+        if lossy:
+            pairs = zip(self.events, expected, strict=True)
+            expected = [lost if got == lost and wanted.kind == "packet" else wanted for got, wanted in pairs]
+        stored = [
+            frame
+            for (frame, _), event in zip(frames, expected, strict=True)
+            if event.ticket is not None and event.ticket.stored
+        ]
+        tickets = [event.ticket for event in expected if event.ticket is not None]
+        lengths = [int.from_bytes(frame[16:18], "big") + 14 for frame in stored]
+        for _ in range(20 * (len(tickets) + sum(length // 64 + 1 for length in lengths)) + 4000):
+            if len(self.tickets) == len(tickets) and len(self.beats) == sum(-(-length // 64) for length in lengths):
+                break
+            await RisingEdge(self.dut.clk)
         for (frame, bad), got, wanted in zip(frames, self.events, expected, strict=True):
-            assert got == wanted, f"got {got}, expected {wanted} (bad FCS {bad}, {len(frame)} octets): {frame.hex()}"
-        return list(self.events)
+            bare = replace(wanted, ticket=None)
+            assert got == bare, f"got {got}, expected {wanted} (bad FCS {bad}, {len(frame)} octets): {frame.hex()}"
+        assert self.tickets == tickets
+        assert self.fields == [(t.opcode, t.qpn, t.psn, t.source_ip, t.source_mac) for t in tickets]
+        self._check_beats(stored, lengths)
+        return expected
+
+    def _check_beats(self, frames: list[bytes], lengths: list[int]) -> None:
+        """The beats are those of the stored frames up to their packets' ends."""
+        beats = list(self.beats)
+        for frame, length in zip(frames, lengths, strict=True):
+            count = -(-length // 64)
+            mine, beats = beats[:count], beats[count:]
+            assert [end for _, end in mine] == [False] * (count - 1) + [True]
+            assert b"".join(data for data, _ in mine)[:length] == frame[:length]
+        assert not beats
 
     def packet(self, opcode: int | None = None, length: int | None = None) -> Packet:
         """A packet to this port; acknowledges are what comes most."""
         draw = self.random
         if opcode is None:
-            opcode = draw.choice((0x11, 0x11, 0x11, 0x04, 0x06, 0x07, 0x0A, 0x0B, 0x2A, 0x10, 0x81))
+            opcode = draw.choice((0x11, 0x11, 0x11, 0x04, 0x06, 0x07, 0x0A, 0x0B, 0x2A, 0x10, 0x17, 0x64, 0x65, 0x81))
         if length is None:
             length = 0 if opcode == 0x11 else 16 if opcode == 0x81 else draw.randrange(300)
         if opcode in (0x06, 0x07):
@@ -154,11 +208,14 @@ async def golden_vectors(dut):
     for name, (packet, frame) in VECTORS.items():
         tb.address(packet.dest_mac, packet.dest_ip)
         (event,) = await tb.check([(frame, False)])
+        assert event.ticket is not None
+        assert event.ticket.opcode == packet.opcode
         if name == "acknowledge":
-            fields = (0x22, 0x123456, 0x1F, 1, 0x0A000002, 0x020000000002, 0xFFFF)
-            assert event == Event("ack", fields=fields)
+            assert (event.ticket.qpn, event.ticket.psn, event.ticket.word) == (0x22, 0x123456, 0x1F000001)
         else:
-            assert event == Event("other", opcode=packet.opcode, qpn=0x11), name
+            assert (event.ticket.remote_address, event.ticket.key, event.ticket.length, event.ticket.payload_bytes) == (
+                (packet.remote_address, packet.remote_key, packet.dma_length, len(packet.payload))
+            )
 
 
 @cocotb.test()
@@ -272,7 +329,7 @@ async def one_beat_frames(dut):
     await tb.start()
     frames = [encode(tb.packet(0x11)) for _ in range(30 if thin() else 300)]
     events = await tb.check([(frame, tb.random.random() < 0.1) for frame in frames])
-    assert sum(event.kind == "ack" for event in events) > len(frames) // 2
+    assert sum(event.is_ack for event in events) > len(frames) // 2
 
 
 @cocotb.test()
@@ -287,7 +344,7 @@ async def lengths_and_padding(dut):
         padding = tb.random.choice((0, 0, 1, 2, 4, 60, 64, 128, tb.random.randrange(200)))
         frames.append((encode(tb.packet(opcode, length)) + tb.random.randbytes(padding), False))
     events = await tb.check(frames)
-    assert all(event.kind == "other" for event in events)
+    assert all(event.kind == "packet" for event in events)
 
 
 @cocotb.test()
@@ -301,7 +358,7 @@ async def truncated(dut):
         frames += [(whole[:length], False), (encode(tb.packet(0x11)), False)]
     events = await tb.check(frames)
     assert all(event.kind == "drop" for event in events[::2])
-    assert all(event.kind == "ack" for event in events[1::2])
+    assert all(event.is_ack for event in events[1::2])
 
 
 @cocotb.test()
@@ -330,7 +387,7 @@ async def stale_lanes(dut):
         frame = encode(tb.packet(0x11))
         tb.stale = frame[length:]
         (event,) = await tb.check([(frame[:length], False)])
-        assert event.kind == ("ack" if length == len(frame) else "drop")
+        assert event.kind == ("packet" if length == len(frame) else "drop")
 
 
 @cocotb.test()
@@ -364,10 +421,72 @@ async def hostile(dut):
             frames.append((bytes(frame), draw.random() < 0.03))
         events = await tb.check(frames)
         kinds = {event.kind for event in events}
-        assert kinds == {"ack", "other", "drop"}
+        assert kinds >= ({"packet", "drop"} if thin() else {"packet", "cnp", "drop"})
+
+
+@cocotb.test()
+async def every_opcode(dut):
+    """All fields of all opcodes and lengths, headers with random content, some marked by congestion."""
+    tb = TB(dut, 10)
+    await tb.start()
+    tb.take = 0.6
+    frames = []
+    for opcode in range(256):
+        for length in (0, 1, 4, 9, 10, 64, 500)[:: 3 if thin() else 1]:
+            frames.append((encode(tb.packet(opcode, length)), False))
+    # In pieces that fit, so that nothing is lost.
+    for start in range(0, len(frames), 100):
+        await tb.check(frames[start : start + 100])
+
+
+@cocotb.test()
+async def no_room(dut):
+    """Nobody takes anything for a while: what finds no room is lost whole and said so, and all others are whole."""
+    tb = TB(dut, 11)
+    await tb.start()
+    lost = 0
+    for take in (0.0, 0.02, 0.1):
+        for lengths in ((0, 0, 1), (4096,), (0, 1, 64, 300, 4000)):
+            tb.take = take
+            count = 300 if max(lengths) < 10 else 20
+            frames = [
+                (encode(tb.packet(0x04, tb.random.choice(lengths))), tb.random.random() < 0.1) for _ in range(count)
+            ]
+
+            async def later(tb: TB = tb) -> None:
+                for _ in range(1500):
+                    await RisingEdge(tb.dut.clk)
+                tb.take = 1.0
+
+            release = cocotb.start_soon(later())
+            events = await tb.check(frames, lossy=True)
+            await release
+            lost += sum(event.cause == NO_ROOM for event in events)
+            assert any(event.kind == "packet" for event in events)
+    assert lost
+
+
+@cocotb.test()
+async def room_for_all_tickets(dut):
+    """As many minimum-size packets back to back as there are tickets: none is lost, the next one is."""
+    tb = TB(dut, 12)
+    await tb.start()
+    tb.take = 0.0
+    tickets = int(dut.TICKETS.value)
+    frames = [(encode(tb.packet(0x11)), False) for _ in range(tickets + 1)]
+
+    async def later() -> None:
+        for _ in range(tickets + 30):
+            await RisingEdge(dut.clk)
+        tb.take = 1.0
+
+    cocotb.start_soon(later())
+    events = await tb.check(frames, lossy=True)
+    assert [event.cause for event in events] == [None] * tickets + [NO_ROOM]
 
 
 @pytest.mark.parametrize("simulator", SIMULATORS)
 def test_ernic_receive(simulator):
     sweep = "thin" if simulator == "icarus" else "full"
-    run_module("ernic/ernic_receive", __name__, simulator, environment={"SWEEP": sweep})
+    parameters = {"BEATS": 256, "TICKETS": 128}
+    run_module("ernic/ernic_receive", __name__, simulator, parameters=parameters, environment={"SWEEP": sweep})

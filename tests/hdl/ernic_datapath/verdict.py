@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -40,21 +41,84 @@ _EXTENSIONS = {
 
 
 @dataclass(frozen=True)
+class Ticket:
+    """Fields of a received packet as ``hdl/ernic/ernic_ticket.vh`` lays them out."""
+
+    opcode: int
+    solicited: int
+    ack_request: int
+    qpn: int
+    psn: int
+    pkey: int
+    source_ip: int
+    source_mac: int
+    remote_address: int
+    key: int
+    length: int
+    word: int
+    payload_bytes: int
+    words: int
+    stored: int
+
+    @classmethod
+    def unpack(cls, vector: int) -> Ticket:
+        """Read the RTL's vector; fields that the opcode does not have become 0."""
+        values = []
+        for width in TICKET_WIDTHS:
+            values.append(vector & (1 << width) - 1)
+            vector >>= width
+        assert vector == 0
+        return cls(*values).relevant()
+
+    def pack(self) -> int:
+        """Return the RTL's vector."""
+        vector = shift = 0
+        for field, width in zip(dataclasses.fields(self), TICKET_WIDTHS, strict=True):
+            value = int(getattr(self, field.name))
+            assert 0 <= value < 1 << width, field.name
+            vector |= value << shift
+            shift += width
+        return vector
+
+    def relevant(self) -> Ticket:
+        """Return the ticket without what its opcode does not carry."""
+        operation, datagram = self.opcode & 0x1F, self.opcode >> 5 == 3
+        reth = not datagram and operation in _WITH_RETH
+        word = operation in _WITH_WORD
+        return dataclasses.replace(
+            self,
+            remote_address=self.remote_address if reth else self.remote_address & 0xFFFFFF if datagram else 0,
+            key=self.key if reth or datagram else 0,
+            length=self.length if reth else 0,
+            word=self.word if word else 0,
+        )
+
+
+TICKET_WIDTHS = (8, 1, 1, 24, 24, 16, 32, 48, 64, 32, 32, 32, 13, 3, 1)
+_WITH_RETH = {0x06, 0x0A, 0x0B, 0x0C}
+_WITH_WORD = {0x03, 0x05, 0x09, 0x0B, 0x0D, 0x0F, 0x10, 0x11, 0x12, 0x16, 0x17}
+
+
+@dataclass(frozen=True)
 class Event:
-    """One receive event; ``fields`` are an acknowledge's (qpn, psn, syndrome, msn, source IP, source MAC, P_Key)."""
+    """What becomes of a frame: "drop" with its cause, "cnp" with a queue pair, or "packet" with a ticket."""
 
     kind: str
     cause: int | None = None
-    opcode: int | None = None
     qpn: int | None = None
-    fields: tuple[int, ...] = ()
+    marked: bool = False
+    ticket: Ticket | None = None
+
+    @property
+    def is_ack(self) -> bool:
+        return self.ticket is not None and self.ticket.opcode == ACKNOWLEDGE
 
 
 class _Reader:
     """Big-endian fields of a frame that may be cut off; what is missing reads as zero."""
 
     def __init__(self, frame: bytes) -> None:
-        self.octets = frame.ljust(64, b"\0")
+        self.octets = frame.ljust(80, b"\0")
 
     def __call__(self, offset: int, count: int) -> int:
         return int.from_bytes(self.octets[offset : offset + count], "big")
@@ -108,7 +172,31 @@ def judge(frame: bytes, *, bad_fcs: bool, mac: int, ip: int) -> Event:
     for cause, failed in checks:
         if failed():
             return Event("drop", cause=cause)
-    if opcode == ACKNOWLEDGE:
-        fields = (field(47, 3), field(51, 3), syndrome, field(55, 3), field(26, 4), field(6, 6), field(44, 2))
-        return Event("ack", fields=fields)
-    return Event("other", opcode=opcode, qpn=field(47, 3))
+    if opcode == 0x81:
+        return Event("cnp", qpn=field(47, 3))
+    return Event("packet", marked=field(15, 1) & 3 == 3, ticket=_ticket(field, opcode, length, pad))
+
+
+def _ticket(field: _Reader, opcode: int, length: int, pad: int) -> Ticket:
+    extension = _extension_octets(opcode)
+    payload = length - 44 - extension - pad
+    datagram = opcode >> 5 == 3
+    reth = not datagram and opcode & 0x1F in _WITH_RETH
+    word = 54 + (8 if datagram else 16 if reth else 0)
+    return Ticket(
+        opcode=opcode,
+        solicited=field(43, 1) >> 7,
+        ack_request=field(50, 1) >> 7,
+        qpn=field(47, 3),
+        psn=field(51, 3),
+        pkey=field(44, 2),
+        source_ip=field(26, 4),
+        source_mac=field(6, 6),
+        remote_address=field(59, 3) if datagram else field(54, 8),
+        key=field(54, 4) if datagram else field(62, 4),
+        length=field(66, 4),
+        word=field(word, 4),
+        payload_bytes=min(payload, 8191),
+        words=extension // 4,
+        stored=int(payload > 0 or datagram),
+    ).relevant()
