@@ -54,6 +54,22 @@ class LinkSettings:
     scrambling: bool
     subclass: int
     release_delay: int = 0
+    error_report: bool = False
+    """Errors in samples are told to the converters by SYNC~ low for two frames."""
+
+
+@dataclass(frozen=True)
+class Wiring:
+    """How a board's lanes run from the converters to the transceivers.
+
+    ``lane_map[n]`` is the physical lane that is lane ``n`` of the links; ``inverted`` are the physical lanes whose two
+    wires are exchanged. ``devices_count``: the converters' device identifiers count up from 0 with the links, and are
+    compared, so that a converter at another's place is told.
+    """
+
+    lane_map: tuple[int, ...]
+    inverted: frozenset[int] = frozenset()
+    devices_count: bool = False
 
 
 class Source(IntEnum):
@@ -104,9 +120,9 @@ class FrontEnd:
         """Read a register by block and name."""
         return await self._platform.registers.read(register_map()[block][register].address(index))
 
-    async def write(self, block: str, register: str, value: int) -> None:
+    async def write(self, block: str, register: str, value: int, index: int = 0) -> None:
         """Write a register by block and name."""
-        await self._platform.registers.write(register_map()[block][register].address(), value)
+        await self._platform.registers.write(register_map()[block][register].address(index), value)
 
     async def identify(self) -> Capabilities:
         """Read what the front end is; raise :class:`NotAFrontEnd` if it is none."""
@@ -121,6 +137,18 @@ class FrontEnd:
         names = ("LINKS", "LANES", "RING_BYTES", "QUEUE_PAIRS", "CORE_CLOCK_KHZ")
         return Capabilities(*[await self.read("SYSTEM", name) for name in names])
 
+    async def configure_wiring(self, wiring: Wiring) -> None:
+        """Set which transceiver is which lane, and which lines are inverted. The links must be disabled."""
+        for lane, physical in enumerate(wiring.lane_map):
+            await self.write("JESD204B", "LANE_MAP", physical, lane)
+        await self.write("JESD204B", "POLARITY", sum(1 << lane for lane in wiring.inverted))
+        if wiring.devices_count:
+            identity = register_map()["JESD204B"]["ILAS_EXPECTED"]
+            check = register_map()["JESD204B"]["ILAS_CHECK"]
+            await self.write("JESD204B", "ILAS_EXPECTED", identity["DID_COUNTS"].put(1))
+            device = register_map()["JESD204B"]["LANE_ILAS_MISMATCH"]["DID"]
+            await self.write("JESD204B", "ILAS_CHECK", check.reset | device.mask)
+
     async def configure_link(self, settings: LinkSettings) -> None:
         """Set the link up and enable it; it comes up by itself when the converters answer."""
         control = register_map()["JESD204B"]["CTRL"]
@@ -131,7 +159,20 @@ class FrontEnd:
         await self.write("JESD204B", "LINK_ENABLE", (1 << settings.links) - 1)
         await self.write("JESD204B", "ERROR_CLEAR", 1)
         value = control["SCRAMBLING"].put(int(settings.scrambling)) | control["SUBCLASS"].put(settings.subclass)
+        value |= control["ERROR_REPORT"].put(int(settings.error_report))
         await self.write("JESD204B", "CTRL", value | control["ENABLE"].put(1))
+
+    async def enable_link_interrupt(self, causes: int) -> None:
+        """Let ``causes``, bits of ``IRQ_STATUS``, raise the link's interrupt."""
+        await self.write("JESD204B", "IRQ_ENABLE", causes)
+
+    async def link_events(self) -> int:
+        """What has happened on the link since it was last acknowledged, bits of ``IRQ_STATUS``."""
+        return await self.read("JESD204B", "IRQ_STATUS")
+
+    async def acknowledge_link_events(self, causes: int) -> None:
+        """Forget ``causes``."""
+        await self.write("JESD204B", "IRQ_STATUS", causes)
 
     async def lane_counters(self, lanes: int) -> dict[str, int]:
         """What the lanes of the receive link have counted, added up, and by lane (``NAME[lane]``) where it is not zero.

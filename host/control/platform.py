@@ -17,6 +17,7 @@ class BusError(RuntimeError):
 class Interrupt(Enum):
     """Interrupt lines of the front end; level, held until acknowledged."""
 
+    LINK = "link"
     RING = "ring"
     ENGINE = "engine"
 
@@ -57,4 +58,8 @@ class Platform(Protocol):
 
     async def wake_up(self) -> None:
         """Let pass what software costs between an interrupt and its first register access."""
+        ...
+
+    async def pause(self, microseconds: float) -> None:
+        """Let time pass."""
         ...

@@ -130,6 +130,13 @@ class ModeSwitch(Group):
     ready_us: float
 
 
+class LinkEvent(Group):
+    """An interrupt of the receive link: when it was served, and all that had happened since the one before."""
+
+    time_us: float
+    causes: list[str]
+
+
 class Simulated(Group):
     """Figures in simulated time: the same in every run of the same scenario and seed, on any machine."""
 
@@ -153,6 +160,13 @@ class Simulated(Group):
     doorbells: Count = None
     retransmitted_packets: Count = None
     link_counters: dict[str, int] = Field(default_factory=dict)
+    link_interrupts: list[str] = Field(default_factory=list)
+    """Causes that raised the link's interrupt, those that were enabled."""
+    link_causes: dict[str, int] = Field(default_factory=dict)
+    """Events with each cause."""
+    link_events: list[LinkEvent] = Field(default_factory=list)
+    error_reports: Count = None
+    """Times that SYNC~ told a converter of errors."""
     acquisition_counters: dict[str, int] = Field(default_factory=dict)
     ring_counters: dict[str, int] = Field(default_factory=dict)
     rdma_counters: dict[str, int] = Field(default_factory=dict)

@@ -17,6 +17,8 @@ from host.report.text import absent, figure, relation
 _MEBI = 1 << 20
 _TRIGGER_NS = 2.0
 """The published precision of triggers."""
+_LINK_EVENTS = 25
+"""Interrupts of the receive link that the page lists."""
 _PACKETS = 3000
 """Packets that the time diagram shows at most: more would make the page slow and the lines run together."""
 
@@ -76,6 +78,7 @@ def render(report: Report, pictures: Pictures | None = None) -> str:
         cards=_cards(report),
         figures=_figures(report, pictures or Pictures()),
         split=_split(report),
+        link_events_shown=_LINK_EVENTS,
         any_counters=bool(simulated.link_counters or simulated.rdma_counters or report.peer.counters),
     )
 

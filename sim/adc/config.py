@@ -24,6 +24,8 @@ class LinkConfig:
     scrambling: bool = True
     subclass: int = 1
     device_id: int = 0
+    devices_count: bool = False
+    """The device identifier of link ``k`` is ``device_id + k``."""
     bank_id: int = 0
     scrambler_seed: int = SCRAMBLER_SEED
     fchk_over_octets: bool = False

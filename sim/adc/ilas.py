@@ -41,10 +41,10 @@ class LinkFields:
     cf: int = 0
 
     @classmethod
-    def of(cls, config: LinkConfig, lane_in_link: int) -> LinkFields:
-        """What lane ``lane_in_link`` of a link of ``config`` tells about itself."""
+    def of(cls, config: LinkConfig, lane_in_link: int, link: int = 0) -> LinkFields:
+        """What lane ``lane_in_link`` of link ``link`` of ``config`` tells about itself."""
         return cls(
-            did=config.device_id,
+            did=config.device_id + (link if config.devices_count else 0) & 0xFF,
             bid=config.bank_id,
             lid=0 if config.per_die else lane_in_link,
             scr=int(config.scrambling),

@@ -50,6 +50,12 @@ class LineLevel:
             codes, _, state.encoder = encode(commas, state.encoder)
             state.waiting = to_bits(codes) ^ np.uint8(state.inverted)
 
+    def correct(self, lanes: Iterable[int]) -> None:
+        """Let the transceivers of ``lanes`` invert the line from now on, and no others."""
+        chosen = set(lanes)
+        for lane, state in self.lanes.items():
+            state.corrected = lane in chosen
+
     def apply(self, first: int, data: NDArray[np.uint32], flags: NDArray[np.uint16]) -> None:
         """Replace the columns of the lanes in ``data`` and ``flags`` (``[beats, lanes]``), in place."""
         for lane, state in self.lanes.items():

@@ -98,7 +98,7 @@ class AdcTransmitter:
         self._ilas_data = np.zeros((beats, config.lanes), np.uint32)
         self._ilas_flags = np.zeros((beats, config.lanes), np.uint16)
         for lane in range(config.lanes):
-            fields = alignment.LinkFields.of(config, lane % config.lanes_per_link)
+            fields = alignment.LinkFields.of(config, lane % config.lanes_per_link, lane // config.lanes_per_link)
             sequence, flags = alignment.sequence(config, fields, deviations.get(lane, alignment.Sequence()))
             self._ilas_data[: len(sequence), lane], self._ilas_flags[: len(flags), lane] = sequence, flags
 
@@ -114,6 +114,12 @@ class AdcTransmitter:
         for link in links:
             self._alignment_start[link] = None
             self._commas_since[link] = self.beat + max(0, beats - self.config.least_comma_beats)
+
+    def set_polarity(self, physical: int) -> None:
+        """Bit ``p``: the transceiver of physical lane ``p`` inverts its line, for beats not yet made."""
+        if self.line is not None:
+            order = range(self.config.lanes) if self._order is None else self._order.tolist()
+            self.line.correct(lane for place, lane in enumerate(order) if physical >> place & 1)
 
     def beat_of_tick(self, tick: int) -> int | None:
         """First beat (before lane delays) of source tick ``tick``; ``None`` before the first bring-up."""

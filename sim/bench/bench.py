@@ -20,7 +20,10 @@ from sim.build import Design
 RESET_CYCLES = 32
 """Core cycles for which both resets are held; more than any crossing needs."""
 
-TOP_PUBLIC = ("rst", "link_rst", "axil_clk", "s_axil_*", "irq_*", "released", "release_*", "generator_beat")
+TOP_PUBLIC = (
+    *("rst", "link_rst", "axil_clk", "s_axil_*", "irq_*", "lane_polarity"),
+    *("released", "release_*", "generator_beat"),
+)
 
 
 def bench_design(body: Body, parameters: Mapping[str, int] | None = None, *, waves: bool = False) -> Design:
@@ -45,6 +48,7 @@ class Bench:
         self.lanes = LanePlayer(dut.lanes)
         self.memory = ProcessorMemory(dut.memory)
         self.registers = AxilRegisters(dut)
+        self.irq_link = Interrupt(dut.irq_link)
         self.irq_ring = Interrupt(dut.irq_ring)
         self.irq_ernic = Interrupt(dut.irq_ernic)
 
@@ -85,6 +89,16 @@ class Bench:
     def generator_beat(self) -> int:
         """Number of the beat in which the generator of shots was started: its shots come whole periods later."""
         return int(self._dut.generator_beat.value)
+
+    @property
+    def lane_polarity(self) -> int:
+        """One bit a physical lane: the design tells its transceiver to invert the line."""
+        return int(self._dut.lane_polarity.value)
+
+    @property
+    def error_reports(self) -> int:
+        """How often SYNC~ of any link was low for so short a time that converters take it as a report of errors."""
+        return int(self._dut.converters.reports.value)
 
     @property
     def latest_release(self) -> int | None:

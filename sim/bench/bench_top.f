@@ -2,6 +2,7 @@ bench_clocks.v
 mac_port.f
 bench_pulse.v
 lane_player.f
+sync_reader.v
 axi_memory.f
 probe.v
 waves.v

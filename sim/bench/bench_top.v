@@ -60,8 +60,12 @@ module bench_top #(
     input  wire        s_axil_rready,
 
     // Interrupts.
+    output wire        irq_link,
     output wire        irq_ring,
-    output wire        irq_ernic
+    output wire        irq_ernic,
+
+    // What the transceivers are told: lanes that they invert.
+    output wire [LINKS*LANES_PER_LINK-1:0] lane_polarity
 );
 
     localparam LANES = LINKS * LANES_PER_LINK;
@@ -119,6 +123,7 @@ module bench_top #(
     wire [LANES*4-1:0]  lane_notintable;
     wire [LANES*4-1:0]  lane_disperr;
     wire [LINKS-1:0]    sync_n;
+    wire [LINKS-1:0]    request_n;
     wire                sysref;
     wire                trigger_beat;
     wire                laser_beat;
@@ -128,13 +133,21 @@ module bench_top #(
     wire                fire;
     wire [63:0]         lane_beat;
 
+    sync_reader #(
+        .LINKS(LINKS)
+    ) converters (
+        .link_clk(link_clk),
+        .sync_n(sync_n),
+        .request_n(request_n)
+    );
+
     lane_player #(
         .LINKS(LINKS),
         .LANES(LANES),
         .CHUNK_BEATS(CHUNK_BEATS)
     ) lanes (
         .link_clk(link_clk),
-        .sync_n(sync_n),
+        .sync_n(request_n),
         .lane_data(lane_data),
         .lane_charisk(lane_charisk),
         .lane_notintable(lane_notintable),
@@ -265,7 +278,7 @@ module bench_top #(
         .lane_charisk(lane_charisk),
         .lane_notintable(lane_notintable),
         .lane_disperr(lane_disperr),
-        .lane_polarity(),
+        .lane_polarity(lane_polarity),
         .sync_n(sync_n),
         .sysref(sysref),
         .trigger(trigger),
@@ -290,7 +303,7 @@ module bench_top #(
         .s_axil_rresp(axil_rresp),
         .s_axil_rvalid(axil_rvalid),
         .s_axil_rready(s_axil_rready),
-        .irq_link(),
+        .irq_link(irq_link),
         .irq_ring(irq_ring),
         .irq_ernic(irq_ernic),
         .m_axi_awaddr(axi_awaddr),

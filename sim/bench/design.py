@@ -38,6 +38,7 @@ PUBLIC = (
     "axi_memory.events",
     "axi_memory.errors",
     "axi_memory.written",
+    "sync_reader.reports",
     "probe.flush",
 )
 PUBLIC_VPI = (

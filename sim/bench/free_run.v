@@ -73,8 +73,10 @@ module free_run #(
         .s_axil_rresp(),
         .s_axil_rvalid(rvalid),
         .s_axil_rready(1'b1),
+        .irq_link(),
         .irq_ring(),
-        .irq_ernic()
+        .irq_ernic(),
+        .lane_polarity()
     );
     /* verilator lint_on PINCONNECTEMPTY */
 

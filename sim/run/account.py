@@ -24,6 +24,7 @@ from host.report import (
     Expectation,
     Fault,
     Frames,
+    LinkEvent,
     ModeSwitch,
     Packet,
     Picture,
@@ -397,6 +398,12 @@ def _simulated(
         doorbells=result["statistics"]["doorbells"],
         retransmitted_packets=stream.retransmitted_packets,
         link_counters=counters["JESD204B"],
+        link_interrupts=result["link_interrupts"],
+        link_causes=result["link_causes"],
+        link_events=[
+            LinkEvent(time_us=microseconds(event["time"]), causes=event["causes"]) for event in result["link_events"]
+        ],
+        error_reports=result["error_reports"],
         acquisition_counters={name: counters["ACQUISITION"][name] for name in _ACQUISITION_COUNTERS},
         ring_counters={name: counters["RING"][name] for name in _RING_COUNTERS},
         rdma_counters=counters["ERNIC"],

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from host.control.link_watch import CAUSES
 from host.control.modes import LANES_A_LINK, MODES, PHOTOACOUSTIC, ULTRASOUND, Mode
 from host.frame_layout import FrameShape
 from sim.scenario.lane_faults import LaneFault
@@ -30,6 +31,8 @@ DELAYING = ("delay", "stall")
 """Faults of the Ethernet link that take a time."""
 SOURCES = ("phantom", "ramp", "unique", "prbs", "constant", "square")
 ModeName = Literal["ultrasound", "photoacoustic"]
+LaneMap = Literal["identity", "reversed"] | tuple[int, ...]
+Lane = Annotated[int, Field(ge=0, le=31)]
 
 
 def _fixed(value: Any) -> Any:
@@ -158,7 +161,55 @@ class Jesd204b(_Section):
     scrambling: bool = True
     subclass: Literal[0, 1] = 1
     lane_skew_octets: Annotated[int, Field(ge=0, le=512)] = 0
+    lane_map: LaneMap = "identity"
+    """How the board is wired: for each lane of the links, the transceiver (physical lane) that it runs to."""
+    inverted_lanes: tuple[Lane, ...] = ()
+    """Physical lanes whose two wires are exchanged."""
+    software_lane_map: LaneMap | None = None
+    """What the control software takes ``lane_map`` for; None: what it is."""
+    software_inverted_lanes: tuple[Lane, ...] | None = None
+    """What the control software takes ``inverted_lanes`` for; None: what they are."""
+    error_report: bool = False
+    """The receiver tells the converters of errors by SYNC~ low for two frames."""
+    interrupts: tuple[str, ...] = tuple(CAUSES)
+    """What raises the link's interrupt, by the names of its causes."""
     faults: tuple[LaneFault, ...] = ()
+
+    @field_validator("lane_map", "software_lane_map", mode="before")
+    @classmethod
+    def _each_lane_once(cls, value: Any) -> Any:
+        if value is None or value in ("identity", "reversed"):
+            return value
+        if isinstance(value, tuple) and sorted(value, key=str) == sorted(range(len(value)), key=str):
+            return value
+        raise ValueError('allowed are "identity", "reversed" or a list with the number of each lane once')
+
+    @field_validator("interrupts")
+    @classmethod
+    def _known_causes(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if unknown := set(value) - set(CAUSES):
+            raise ValueError(f"{', '.join(sorted(unknown))}: no cause; there are {', '.join(CAUSES)}")
+        return value
+
+    def wired(self, lanes: int) -> tuple[int, ...]:
+        """The physical lane of each of ``lanes`` lanes of the links."""
+        return _lane_map(self.lane_map, lanes)
+
+    def wired_for_software(self, lanes: int) -> tuple[int, ...]:
+        """Likewise, as the control software believes."""
+        return _lane_map(self.lane_map if self.software_lane_map is None else self.software_lane_map, lanes)
+
+    @property
+    def inverted_for_software(self) -> tuple[int, ...]:
+        """Physical lanes that the control software takes for inverted."""
+        return self.inverted_lanes if self.software_inverted_lanes is None else self.software_inverted_lanes
+
+
+def _lane_map(value: LaneMap, lanes: int) -> tuple[int, ...]:
+    if isinstance(value, tuple):
+        return value
+    straight = range(lanes)
+    return tuple(reversed(straight)) if value == "reversed" else tuple(straight)
 
 
 class Rdma(_Section):
@@ -307,6 +358,14 @@ class Scenario(_Section):
                 jesd204b.lane_skew_octets,
                 f"allowed 0 to {shortest // 2 - 8}, half a multiframe",
             )
+        for name in ("lane_map", "software_lane_map"):
+            value = getattr(jesd204b, name)
+            if isinstance(value, tuple) and len(value) != lanes:
+                raise Impossible(f"jesd204b.{name}", list(value), f"{len(value)} lanes; there are {lanes}")
+        for name in ("inverted_lanes", "software_inverted_lanes"):
+            value = getattr(jesd204b, name) or ()
+            if max(value, default=0) >= lanes:
+                raise Impossible(f"jesd204b.{name}", list(value), f"allowed 0 to {lanes - 1}")
         for index, fault in enumerate(jesd204b.faults):
             limits = {
                 "lane": lanes,

@@ -98,7 +98,7 @@ class _Platform:
     def __init__(self, dut: Any, memory: _Memory) -> None:
         self.registers = AxilRegisters(dut, "s_axil", "clk")
         self.memory = memory
-        self._lines = {Interrupt.RING: dut.irq_ring, Interrupt.ENGINE: dut.irq_ernic}
+        self._lines = {Interrupt.LINK: dut.irq_link, Interrupt.RING: dut.irq_ring, Interrupt.ENGINE: dut.irq_ernic}
 
     async def wait_interrupt(self, lines: frozenset[Interrupt]) -> frozenset[Interrupt]:
         while True:
@@ -109,6 +109,9 @@ class _Platform:
 
     async def wake_up(self) -> None:
         await Timer(1, "us")
+
+    async def pause(self, microseconds: float) -> None:
+        await Timer(microseconds, "us")
 
 
 class ConventionalBench:

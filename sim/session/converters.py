@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from host.control.modes import Mode
+from host.control.modes import LANES_A_LINK, Mode
 from sim.adc import AdcTransmitter, LinkConfig
 from sim.adc.sources import ShotSource, TickStream, make_shots
 from sim.scenario.model import Scenario
-from sim.session.lane_faults import LaneFaults
+from sim.session.lane_faults import LaneFaults, LaneWiring
 
 
 def mode_shots(scenario: Scenario, mode: Mode) -> ShotSource:
@@ -49,6 +49,10 @@ class Converters:
     def __init__(self, scenario: Scenario) -> None:
         self._scenario = scenario
         self.faults = LaneFaults(scenario.jesd204b.faults)
+        jesd204b = scenario.jesd204b
+        lanes = scenario.links * LANES_A_LINK
+        inverted, corrected = frozenset(jesd204b.inverted_lanes), frozenset(jesd204b.inverted_for_software)
+        self.wiring = LaneWiring(jesd204b.wired(lanes), inverted, corrected)
         self._sources = {mode: mode_shots(scenario, mode) for mode in scenario.acquisition.modes}
 
     def epoch(self, mode: Mode, first_beat: int) -> Epoch:
@@ -60,9 +64,14 @@ class Converters:
             frames_per_multiframe=scenario.jesd204b.k,
             scrambling=scenario.jesd204b.scrambling,
             subclass=scenario.jesd204b.subclass,
+            devices_count=True,
         )
         stream = TickStream(self._sources[mode], seed=scenario.seed)
         transmitter = self.faults.transmitter(
-            config, stream, seed=scenario.seed, lane_skew_octets=scenario.jesd204b.lane_skew_octets
+            config,
+            stream,
+            seed=scenario.seed,
+            lane_skew_octets=scenario.jesd204b.lane_skew_octets,
+            wiring=self.wiring,
         )
         return Epoch(mode, config, transmitter, stream, first_beat)

@@ -43,6 +43,29 @@ class _Doubled:
         return result
 
 
+@dataclass(frozen=True)
+class LaneWiring:
+    """From the converters to the transceivers.
+
+    ``lane_map[n]`` is the transceiver (physical lane) of lane ``n``; ``inverted`` are those whose two wires are
+    exchanged, ``corrected`` those that software may tell to invert their line.
+    """
+
+    lane_map: tuple[int, ...]
+    inverted: frozenset[int] = frozenset()
+    corrected: frozenset[int] = frozenset()
+
+    @property
+    def inverts(self) -> bool:
+        """Polarity matters."""
+        return bool(self.inverted or self.corrected)
+
+    @property
+    def lanes_by_transceiver(self) -> list[int]:
+        """The lane that each transceiver receives."""
+        return [self.lane_map.index(physical) for physical in range(len(self.lane_map))]
+
+
 class LaneFaults:
     """The faults of a scenario, for one transmitter after another."""
 
@@ -53,9 +76,16 @@ class LaneFaults:
         return [fault for fault in self._faults if fault.kind in kinds]
 
     def transmitter(
-        self, config: LinkConfig, source: SampleSource, *, seed: int, lane_skew_octets: int
+        self,
+        config: LinkConfig,
+        source: SampleSource,
+        *,
+        seed: int,
+        lane_skew_octets: int,
+        wiring: LaneWiring | None = None,
     ) -> AdcTransmitter:
         """Return a transmitter with the faults that are there from the beginning, and ready for the others."""
+        wiring = wiring or LaneWiring(tuple(range(config.lanes)))
         for fault in self._of("replacement"):
             config = replace(config, replacement=fault.how)  # type: ignore[arg-type]
         for fault in self._of("scrambler_seed"):
@@ -76,14 +106,18 @@ class LaneFaults:
             ]
         if deviations := self._deviations():
             options["ilas"] = deviations
-        if swaps := self._of("swap_lanes"):
-            order = list(range(config.lanes))
-            for fault in swaps:
-                a, b = _known(fault.lane), _known(fault.other)
-                order[a], order[b] = order[b], order[a]
+        swapped = list(range(config.lanes))
+        for fault in self._of("swap_lanes"):
+            a, b = _known(fault.lane), _known(fault.other)
+            swapped[a], swapped[b] = swapped[b], swapped[a]
+        order = [swapped[lane] for lane in wiring.lanes_by_transceiver]
+        if order != list(range(config.lanes)):
             options["lane_order"] = order
-        if on_line := self._of(*_ON_THE_LINE):
-            options["line"] = LineLevel(sorted({_known(fault.lane) for fault in on_line}))
+        inverted = {order[physical] for physical in wiring.inverted}
+        on_line = {_known(fault.lane) for fault in self._of(*_ON_THE_LINE)}
+        on_line |= {order[physical] for physical in wiring.inverted | wiring.corrected}
+        if on_line:
+            options["line"] = LineLevel(sorted(on_line), inverted=inverted)
         return AdcTransmitter(config, source, seed=seed, **options)
 
     def _deviations(self) -> dict[int, AlignmentSequence]:

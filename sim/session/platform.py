@@ -37,17 +37,26 @@ class SimulatedPlatform:
         self.registers = _Registers(bench.registers)
         self.memory = bench.memory
         self._delay_ns = software_delay_ns
-        self._lines = {Interrupt.RING: bench.irq_ring, Interrupt.ENGINE: bench.irq_ernic}
+        self._lines = {
+            Interrupt.LINK: bench.irq_link,
+            Interrupt.RING: bench.irq_ring,
+            Interrupt.ENGINE: bench.irq_ernic,
+        }
         self._wake = Event()
 
     def interrupt_wait(self) -> None:
-        """Let the present or next :meth:`wait_interrupt` return without an interrupt."""
+        """Let the present or next :meth:`wait_interrupt` for the ring return without an interrupt."""
         self._wake.set()
 
     async def wait_interrupt(self, lines: frozenset[Interrupt]) -> frozenset[Interrupt]:
         """Return the raised lines, or none after :meth:`interrupt_wait`."""
         while True:
             raised = frozenset(line for line in lines if self._lines[line].raised)
+            if Interrupt.RING not in lines:
+                if raised:
+                    return raised
+                await First(*(self._lines[line].rising_edge for line in lines))
+                continue
             if raised or self._wake.is_set():
                 self._wake.clear()
                 return raised
@@ -57,3 +66,7 @@ class SimulatedPlatform:
         """Let the scenario's software delay pass."""
         if self._delay_ns:
             await Timer(self._delay_ns, "ns")
+
+    async def pause(self, microseconds: float) -> None:
+        """Let simulated time pass."""
+        await Timer(max(1, round(microseconds * 1000)), "ns")

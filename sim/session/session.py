@@ -22,9 +22,10 @@ from cocotb.utils import get_sim_time
 
 from host.control.block_pump import BlockPump, RemoteSlots
 from host.control.engine import Engine, Identity, QueueMemory, QueuePair, QueueSettings
-from host.control.front_end import AcquisitionSettings, FrontEnd, LinkSettings, RingSettings, Source
+from host.control.front_end import AcquisitionSettings, FrontEnd, LinkSettings, RingSettings, Source, Wiring
+from host.control.link_watch import LinkWatch, causes_of, status_of
 from host.control.mode_switch import switch_mode
-from host.control.modes import FRACTION, Mode
+from host.control.modes import FRACTION, LANES_A_LINK, Mode
 from host.control.registers import register_map
 from host.control.stream import Stream
 from host.exchange import VERSION, Connect, Hello, SenderQueuePair, Summary
@@ -114,6 +115,12 @@ class Session:
         self.recording = Recording(self.bench, plan.recording_path) if plan.record else None
         self.platform = SimulatedPlatform(self.bench, scenario.host.software_delay_ns)
         self.front_end = FrontEnd(self.platform)
+        self.link_watch = LinkWatch(
+            self.platform,
+            self.front_end,
+            status_of(scenario.jesd204b.interrupts),
+            lambda: self.bench.clocks.now,
+        )
         self.engine = Engine(self.platform)
         self.receiver = self._receiver()
         self.shots = ShotPlayer(self.bench, scenario, self.stopwatch)
@@ -155,6 +162,8 @@ class Session:
         self.bench.mac.set_rate(scenario.link.rate_gbps)
         self._start(self.shots.play())
         capabilities = await self.front_end.identify()
+        await self.front_end.configure_wiring(self._wiring())
+        self._start(self.link_watch.serve())
         await self.front_end.configure_link(self._link_settings(mode))
         await self._connect()
         await self.front_end.configure_ring(
@@ -180,6 +189,14 @@ class Session:
         summary = self.receiver.finish()
         await self._store(summary)
 
+    def _wiring(self) -> Wiring:
+        jesd204b = self.scenario.jesd204b
+        return Wiring(
+            lane_map=jesd204b.wired_for_software(self.scenario.links * LANES_A_LINK),
+            inverted=frozenset(jesd204b.inverted_for_software),
+            devices_count=True,
+        )
+
     def _link_settings(self, mode: Mode) -> LinkSettings:
         jesd204b = self.scenario.jesd204b
         return LinkSettings(
@@ -188,6 +205,7 @@ class Session:
             octets_per_frame=mode.octets_per_frame,
             scrambling=jesd204b.scrambling,
             subclass=jesd204b.subclass,
+            error_report=jesd204b.error_report,
         )
 
     def acquisition_settings(self, mode: Mode, schedule: Schedule) -> AcquisitionSettings:
@@ -450,6 +468,7 @@ class Session:
         }
         lanes = self.scenario.links * self.shots.epoch.config.lanes_per_link
         counters["JESD204B"] |= await self.front_end.lane_counters(lanes)
+        await self.link_watch.collect()
         result = {
             "shots": [asdict(shot) for shot in self.shots.as_counted()],
             "received": [asdict(frame) for frame in self.receiver.frames],
@@ -457,6 +476,10 @@ class Session:
             "statistics": asdict(self.stream.statistics),
             "doorbells": self.stream.posts,
             "counters": counters,
+            "link_events": [asdict(event) for event in self.link_watch.events],
+            "link_causes": dict(self.link_watch.counts),
+            "link_interrupts": causes_of(self.link_watch.mask),
+            "error_reports": self.bench.error_reports,
             "started_cycle": self._started_cycle,
             "finished_cycle": self._finished_cycle,
             "core_clock_hz": 1 / self.bench.clocks.core_period_s,

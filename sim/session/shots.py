@@ -146,6 +146,8 @@ class ShotPlayer:
             dead = np.full((size, lanes), FLAG_NOT_IN_TABLE, np.uint16)
             self._bench.lanes.supply(np.zeros((size, lanes), np.uint32), dead, side)
             return
+        if self._converters.wiring.inverts:
+            self.epoch.transmitter.set_polarity(self._bench.lane_polarity)
         beats = self.epoch.transmitter.beats(size, request.sync_n)
         self._bench.lanes.supply(beats.data, beats.flags, side)
 

@@ -16,6 +16,7 @@ from host.report import (
     Expectation,
     Fault,
     Frames,
+    LinkEvent,
     ModeSwitch,
     Picture,
     Pictures,
@@ -150,6 +151,16 @@ def test_triggers_and_changes_of_mode_are_shown():
         assert words in text
     run = figures(configuration=Configuration(mode="ultrasound"), simulated=simulated)
     assert "time stamp less true time" not in render(judge(run))
+
+
+def test_events_of_the_receive_link_are_listed_as_far_as_there_is_room():
+    events = [LinkEvent(time_us=20.5 * n, causes=["disparity", "cgs_lost"]) for n in range(30)]
+    simulated = Simulated(link_events=events, link_causes={"disparity": 30, "cgs_lost": 30}, error_reports=7)
+    text = "".join(Page(render(judge(figures(simulated=simulated)))).text)
+    for words in ("30 times", "told converters of errors 7 times", "disparity, cgs_lost", "492 µs", "and 5 more"):
+        assert words in text, words
+    assert "512.5 µs" not in text
+    assert "told the control software" not in render(judge(figures(simulated=Simulated())))
 
 
 def test_what_comes_from_outside_is_escaped(pictures):

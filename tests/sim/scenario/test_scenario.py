@@ -40,6 +40,17 @@ def test_a_list_of_modes_is_one_a_shot_and_begins_anew():
     assert scenario.links == 16
 
 
+def test_software_knows_the_wiring_unless_it_is_told_another():
+    links = parse({**BASE, "jesd204b": {"lane_map": "reversed", "inverted_lanes": [3]}}, "t").jesd204b
+    assert links.wired(4) == links.wired_for_software(4) == (3, 2, 1, 0)
+    assert links.inverted_for_software == (3,)
+    mistaken = {"lane_map": list(range(31, -1, -1)), "software_lane_map": "identity", "software_inverted_lanes": [5]}
+    links = parse({**BASE, "jesd204b": mistaken}, "t").jesd204b
+    assert links.wired(32)[:2] == (31, 30)
+    assert links.wired_for_software(4) == (0, 1, 2, 3)
+    assert (links.inverted_lanes, links.inverted_for_software) == ((), (5,))
+
+
 def test_the_wire_limit_counts_preamble_gap_and_check_sums():
     assert parse(BASE, "t").wire_goodput_gbps == pytest.approx(98.04, abs=0.01)
 
@@ -109,6 +120,19 @@ def test_the_wire_limit_counts_preamble_gap_and_check_sums():
         ({"rdma": {"batch": 64, "sq_depth": 16}}, "rdma.batch = 64: allowed 1 to rdma.sq_depth = 16"),
         ({"expect": {"frames_lost": 5}}, "expect.frames_lost = 5: allowed 0 to 4 shots"),
         ({"expect": {"flagged_frames": 5}}, "expect.flagged_frames = 5: allowed 0 to 4 shots"),
+        (
+            {"jesd204b": {"lane_map": "straight"}},
+            'allowed are "identity", "reversed" or a list with the number of each',
+        ),
+        ({"jesd204b": {"lane_map": [0, 1, 1, 2]}}, "a list with the number of each lane once"),
+        ({"jesd204b": {"lane_map": [1, 0]}}, "jesd204b.lane_map = [1, 0]: 2 lanes; there are 32"),
+        ({"jesd204b": {"software_lane_map": [1, 0]}}, "jesd204b.software_lane_map = [1, 0]: 2 lanes; there are 32"),
+        ({"jesd204b": {"inverted_lanes": [32]}}, "jesd204b.inverted_lanes[0] = 32"),
+        (
+            {"acquisition": {"channels": 64}, "jesd204b": {"software_inverted_lanes": [8]}},
+            "jesd204b.software_inverted_lanes = [8]: allowed 0 to 7",
+        ),
+        ({"jesd204b": {"interrupts": ["came_up", "noise"]}}, "noise: no cause; there are disparity, not_in_table"),
         ({"name": "../evil"}, "name = '../evil': allowed are 1 to 64 letters, digits"),
     ],
 )
