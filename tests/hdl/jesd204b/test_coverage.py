@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from tests.hdl.jesd204b.cases import KINDS, draw
-from tests.hdl.jesd204b.coverage import STATES, Coverage, main, wanted
+from tests.hdl.jesd204b.coverage import IMPOSSIBLE, MARGIN_BINS, MOMENTARY, SIDES, STATES, Coverage, main, wanted
 
 
 def test_a_seed_says_everything_about_a_case() -> None:
@@ -35,6 +35,19 @@ def test_hits_are_counted_and_the_rest_is_named(tmp_path, capsys) -> None:
         (tmp_path / f"{name}.json").write_text(json.dumps(coverage.to_json()))
     main(tmp_path)
     report = capsys.readouterr().out
-    assert "2 cases" in report and "     2  burst in alignment" in report
-    missing = report.splitlines()[-1]
+    assert "2 cases" in report
+    lines = report.splitlines()
+    assert next(line.split() for line in lines if line.startswith("burst")) == ["burst", "0", "2", "0", "0"]
+    assert next(line.split() for line in lines if line.startswith("slip")) == ["slip", "-", "0", "0", "0"]
+    assert "  alignment -> samples: 2" in lines
+    assert next(line.split() for line in lines if line.startswith("last lane"))[2:5] == ["-", "0", "2"]
+    assert f"4 of {len(wanted())} hit" in lines
+    missing = lines[-1]
     assert missing.startswith("not hit: ") and "burst in samples" in missing and "burst in alignment" not in missing
+
+
+def test_what_is_left_out_is_a_cell_and_has_a_reason() -> None:
+    cells = {f"{name} in {state}" for name in MOMENTARY for state in STATES}
+    cells |= {f"{side} up to {end} beats before the release" for side in SIDES for end in MARGIN_BINS}
+    assert set(IMPOSSIBLE) < cells and all(IMPOSSIBLE.values())
+    assert not set(IMPOSSIBLE) & set(wanted())

@@ -26,6 +26,9 @@ def mismatch(*fields: str) -> int:
     return sum(MISMATCH[field].put(1) for field in fields)
 
 
+LEAST_FILL = 2
+"""Beats that the last lane has in its buffer at least when all are released: it takes two to see that it is ready."""
+
 MAPPING_TESTS = "samples_are_exact|every_channel_has_its_own_place|bit_errors_are_marked_with_their_samples"
 
 
@@ -110,14 +113,19 @@ async def skew_sweep_across_the_release_point(dut):
     """One lane later beat by beat: latency steps by one multiframe once, and no sample is wrong on either side."""
     config = link_config()
     tb = TB(dut, LINKS)
-    steps = []
-    for beats in range(2, 34, 3):
+    steps, fills = [], []
+    for beats in range(config.beats_per_multiframe + 1):
         delays = [0] * config.lanes
         delays[1] = 4 * beats
-        found = await latency(tb, config, delays, release_delay=20, skew_limit=64)
-        steps.append(found)
+        steps.append(await latency(tb, config, delays, release_delay=20, skew_limit=64))
+        fills.append(await tb.read("LANE_STATUS", 1, "LATENCY"))
     jumps = [b - a for a, b in itertools.pairwise(steps) if a != b]
     assert jumps == [config.beats_per_multiframe], steps
+    # The late lane's margin goes down beat by beat to the least there is, and then to a multiframe more.
+    expected = [
+        (fills[0] - LEAST_FILL - beats) % config.beats_per_multiframe + LEAST_FILL for beats in range(len(fills))
+    ]
+    assert fills == expected
 
 
 @cocotb.test()
