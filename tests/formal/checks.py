@@ -24,13 +24,19 @@ class Check:
 
 def checks(proof: Proof) -> list[Check]:
     """Return all checks of a proof, the cheapest first."""
+    found = [
+        Check(
+            proof,
+            f"bug: {bug.name}",
+            lambda tell, bug=bug: _finds(proof, bug, tell),
+            slow=(bug.within or proof.bugs_within).slow,
+        )
+        for bug in proof.bugs
+    ]
     return [
         Check(proof, "holds", lambda tell: _holds(proof, tell)),
-        Check(proof, "assumptions leave room", lambda tell: _leaves_room(proof, tell)),
-        *(
-            Check(proof, f"bug: {bug.name}", lambda tell, bug=bug: _finds(proof, bug, tell), bug.slow)
-            for bug in proof.bugs
-        ),
+        Check(proof, "assumptions leave room", lambda tell: _leaves_room(proof, tell), slow=proof.cover.slow),
+        *found,
     ]
 
 
@@ -60,10 +66,15 @@ def _finds(proof: Proof, bug: Bug, tell: Tell) -> str:
     model = Model(proof, f"bug {bug.name}", whole=True, parameters=parameters, edits=bug.edits, tell=tell)
     outcome = model.find(search)
     if outcome.passed or not outcome.failed_assertions:
-        raise ProofFailure(f"{proof.name} does not find the bug {bug.name!r}:\n{outcome.log}")
+        raise ProofFailure(f"{proof.name} does not find the bug {bug.name!r}:\n{_end(outcome.log)}")
     return f"found, {outcome.failed_assertions[0]}"
 
 
 def _demand(outcome: Outcome, failure: str) -> None:
     if not outcome.passed:
-        raise ProofFailure(f"{failure}, see {outcome.trace}:\n{outcome.log}")
+        raise ProofFailure(f"{failure}, see {outcome.trace.parent}:\n{_end(outcome.log)}")
+
+
+def _end(log: str) -> str:
+    """Return the last lines of a log that may be hundreds of steps long."""
+    return "\n".join(log.splitlines()[-12:])

@@ -11,7 +11,7 @@ module jesd204b_elastic_buffer_properties #(
     // Beats, bits of marks: as of the buffer.
     parameter DEPTH = 256,
     parameter KINDS_WIDTH = 2,
-    // 1: writes zeros from the start on and reads from some beat on, so that cover statements hundreds of
+    // 1: writes zeros from the start on, and reads always, from the third beat on, or never, so that cover statements hundreds of
     // steps away are reached quickly.
     parameter REGULAR = 0,
     // 0: without the helping invariants.
@@ -59,13 +59,17 @@ module jesd204b_elastic_buffer_properties #(
 
     reg started = 1'b0;
     reg [COUNT_WIDTH-1:0] written;
-    (* anyconst *) wire [COUNT_WIDTH-1:0] first_read;
+    (* anyconst *) wire [1:0] reads;
+    (* anyseq *) wire note;
 
     always @(posedge clk) started <= 1'b1;
 
     always @* begin
         if (!started) assume (rst);
-        if (REGULAR != 0 && started) assume (!rst && write && read == (written >= first_read));
+        if (REGULAR != 0 && started) begin
+            assume (!rst && write && read == (reads[1] || (reads[0] && written >= 3)));
+            assume (reads[0] || !note);
+        end
     end
 
     // ----------------------------------------------------------------------------------------------------------- specification
@@ -83,7 +87,6 @@ module jesd204b_elastic_buffer_properties #(
     reg  [COUNT_WIDTH-1:0] noted_number;
     reg  [31:0]            noted_data;
     reg  [KINDS_WIDTH-1:0] noted_kinds;
-    (* anyseq *) wire      note;
 
     wire [COUNT_WIDTH-1:0] inside = written - taken;
     wire                   due = noted && !seen && noted_number == taken;
@@ -169,6 +172,7 @@ module jesd204b_elastic_buffer_properties #(
     always @* begin
         cover (started && noted_due && read_before && taken == 5 && inside == 3);
         cover (valid && underflow);
+        cover (valid && overflow);
     end
 
 endmodule

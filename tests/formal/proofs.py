@@ -9,6 +9,11 @@ REGULAR = {"REGULAR": 1}
 
 FIFO = "hdl/lib/cdc_fifo.v"
 ELASTIC = "hdl/jesd204b/jesd204b_elastic_buffer.v"
+COUNTERS = "hdl/jesd204b/jesd204b_lane_counters.v"
+COUNTER = "hdl/jesd204b/jesd204b_counter.v"
+MEMORY = "hdl/ring/ring_memory.v"
+BANK = "hdl/ring/ring_bank.v"
+ARBITER = "hdl/ernic/ernic_qp_arbiter.v"
 BLOCKS = "hdl/ring/ring_blocks.v"
 WRITER = "hdl/ring/ring_writer.v"
 RELEASE = "hdl/ring/ring_release.v"
@@ -48,12 +53,65 @@ JESD204B_ELASTIC_BUFFER = Proof(
         Memory("kinds", "dut.kinds_memory", address_width=9, width=6),
     ),
     base=8,
-    cover=Search(16, environment=REGULAR),
+    cover=Search(264, environment=REGULAR, slow=True),
     bugs_within=Search(8),
     bugs=(
         bug("underflow hidden by a write", (ELASTIC, "underflow <= empty;", "underflow <= empty && !write;")),
         bug("fill moves while both sides run", (ELASTIC, "if (write && !read) begin", "if (write) begin")),
         bug("marks a beat early", (ELASTIC, "kinds_memory[read_pointer]", "kinds_memory[read_pointer + 1'b1]")),
+    ),
+)
+
+JESD204B_LANE_COUNTERS = Proof(
+    name="jesd204b_lane_counters",
+    claim="overflow, underflow and mismatched fields stay seen until cleared; no event is lost, no counter wraps",
+    modules=("jesd204b/jesd204b_lane_counters",),
+    base=4,
+    cover=Search(8),
+    bugs_within=Search(6),
+    bugs=(
+        bug(
+            "the latest violation alone is seen",
+            (COUNTERS, "seen_overflow <= seen_overflow || overflow", "seen_overflow <= overflow"),
+        ),
+        bug(
+            "a mismatch alone is not seen",
+            (COUNTERS, "if (overflow || underflow || ilas_mismatch != 22'd0)", "if (overflow || underflow)"),
+        ),
+        bug("four events in a cycle are none", (COUNTER, "{15'd0, events[3]}", "{16{events[3]}} * 16'd3")),
+        bug("only the first octet counts", (COUNTER, "else if (events != 4'd0)", "else if (events[0])")),
+    ),
+)
+
+RING_MEMORY = Proof(
+    name="ring_memory",
+    claim="each row has a place of its own; a read gives what was written last, three cycles later",
+    modules=("ring/ring_memory",),
+    parameters={"RING_BYTES": 4194304},
+    small={"RING_BYTES": 65536},
+    memories=(
+        Memory("lower_0", "dut.bank[0].lower.memory", address_width=15, width=512),
+        Memory("lower_1", "dut.bank[1].lower.memory", address_width=15, width=512),
+        Memory("upper_0", "dut.bank[0].upper.memory", address_width=13, width=512),
+        Memory("upper_1", "dut.bank[1].upper.memory", address_width=13, width=512),
+    ),
+    base=3,
+    cover=Search(10),
+    bugs_within=Search(10),
+    bugs=(
+        bug(
+            "odd and even are told apart a stage early", (MEMORY, "case ({upper_2, odd_2})", "case ({upper_2, odd_1})")
+        ),
+        bug(
+            "the upper quarter begins at the half",
+            (MEMORY, "&write_word[WORD_WIDTH-1:WORD_WIDTH-2]", "write_word[WORD_WIDTH-1]"),
+        ),
+        bug(
+            "upper words share places",
+            (MEMORY, ".write_row(write_word[WORD_WIDTH-3:0])", ".write_row({1'b0, write_word[WORD_WIDTH-4:0]})"),
+            (MEMORY, ".read_row(read_word_1[WORD_WIDTH-3:0])", ".read_row({1'b0, read_word_1[WORD_WIDTH-4:0]})"),
+        ),
+        bug("a read hinders a write", (BANK, "if (write_enable) memory", "if (write_enable && !read_enable) memory")),
     ),
 )
 
@@ -106,30 +164,54 @@ RING_SPACE = Proof(
     memories=(Memory("marks", "dut.acknowledged.marks", address_width=10, width=1),),
     base=4,
     cover=Search(36, environment=REGULAR),
-    bugs_within=Search(40, skip=16, stride=8, environment=REGULAR),
+    bugs_within=Search(40, skip=16, stride=8, environment=REGULAR, slow=True),
     bugs=(
         bug(
             "a block is announced a word early",
             (WRITER, "commit <= take && block_end;", "commit <= take && (block_end || words_left == 25'd2);"),
+            within=Search(32, skip=16, stride=8, environment=REGULAR),
         ),
         bug(
             "one granule too many is admitted",
             (WRITER, "need_granules <= GRANULES[20:0] -", "need_granules <= GRANULES[20:0] + 21'd1 -"),
-            within=Search(90, skip=60, stride=10, environment={"REGULAR": 2}),
-            slow=True,
+            within=Search(90, skip=60, stride=10, environment={"REGULAR": 2}, slow=True),
         ),
-        bug("a granule that is not written is marked", (RELEASE, "(walking && held)", "walking"), slow=True),
+        bug("a granule that is not written is marked", (RELEASE, "(walking && held)", "walking")),
         bug(
             "a release that begins inside a granule frees it",
             (RELEASE, "start_wide[32:12] + {20'd0, |start[11:0]}", "start_wide[32:12]"),
-            slow=True,
         ),
         bug(
             "the mark of the granule before is acted upon",
             (RELEASE, "if (looked && any_held &&", "if (any_held &&"),
-            slow=True,
         ),
     ),
 )
 
-PROOFS = (CDC_FIFO, JESD204B_ELASTIC_BUFFER, RING_BLOCKS, RING_SPACE)
+ERNIC_QP_ARBITER = Proof(
+    name="ernic_qp_arbiter",
+    claim="only who asks is served, and whoever goes on asking is among the next NUM_QP grants",
+    modules=("ernic/ernic_qp_arbiter",),
+    parameters={"NUM_QP": 8},
+    base=4,
+    cover=Search(12),
+    bugs_within=Search(12),
+    bugs=(
+        bug("the lowest is always served", (ARBITER, "(i[QP_WIDTH-1:0] > last || !above)", "1'b1")),
+        bug(
+            "the one served last is served again",
+            (ARBITER, "(i[QP_WIDTH-1:0] > last ||", "(i[QP_WIDTH-1:0] >= last ||"),
+            (ARBITER, "above = i[QP_WIDTH-1:0] > last", "above = i[QP_WIDTH-1:0] >= last"),
+        ),
+    ),
+)
+
+PROOFS = (
+    CDC_FIFO,
+    JESD204B_ELASTIC_BUFFER,
+    JESD204B_LANE_COUNTERS,
+    RING_MEMORY,
+    RING_BLOCKS,
+    RING_SPACE,
+    ERNIC_QP_ARBITER,
+)

@@ -40,30 +40,28 @@ class Search:
 
     To find it sooner, the first ``skip`` steps are not looked at, and the others in groups of ``stride``.
     ``environment`` are parameters of the properties to the same end: they may only restrict the environment.
+    ``slow``: not in ``make test``, only in ``make formal``.
     """
 
     steps: int
     skip: int = 0
     stride: int = 1
     environment: Mapping[str, int] = field(default_factory=dict)
+    slow: bool = False
 
 
 @dataclass(frozen=True)
 class Bug:
-    """A bug to plant, and to be found as its proof's ``bugs_within`` says, or as ``within`` does.
-
-    ``slow``: not in ``make test``, only in ``make formal``.
-    """
+    """A bug to plant, and to be found as its proof's ``bugs_within`` says, or as ``within`` does."""
 
     name: str
     edits: tuple[Edit, ...]
     within: Search | None = None
-    slow: bool = False
 
 
-def bug(name: str, *edits: Edit, within: Search | None = None, slow: bool = False) -> Bug:
+def bug(name: str, *edits: Edit, within: Search | None = None) -> Bug:
     """Return a bug of one edit or more."""
-    return Bug(name, edits, within, slow)
+    return Bug(name, edits, within)
 
 
 @dataclass(frozen=True)
