@@ -14,6 +14,7 @@ COUNTER = "hdl/jesd204b/jesd204b_counter.v"
 MEMORY = "hdl/ring/ring_memory.v"
 BANK = "hdl/ring/ring_bank.v"
 ARBITER = "hdl/ernic/ernic_qp_arbiter.v"
+SCHEDULER = "hdl/ernic/ernic_scheduler.v"
 BLOCKS = "hdl/ring/ring_blocks.v"
 WRITER = "hdl/ring/ring_writer.v"
 RELEASE = "hdl/ring/ring_release.v"
@@ -206,6 +207,32 @@ ERNIC_QP_ARBITER = Proof(
     ),
 )
 
+ERNIC_SCHEDULER = Proof(
+    name="ernic_scheduler",
+    claim="no level goes before a higher one; whoever stays a candidate is among the next NUM_QP grants of its level",
+    modules=("ernic/ernic_scheduler",),
+    parameters={"NUM_QP": 8},
+    small={"NUM_QP": 4},
+    base=4,
+    cover=Search(12),
+    bugs_within=Search(12),
+    bugs=(
+        bug(
+            "one turn for all levels",
+            (SCHEDULER, "if (taken && any && grant_level == LEVEL) last <= grant;", "if (taken && any) last <= grant;"),
+        ),
+        bug(
+            "level 3 before level 2",
+            (
+                SCHEDULER,
+                "candidates[1] ? 2'd1 : candidates[2] ? 2'd2 : 2'd3",
+                "candidates[1] ? 2'd1 : candidates[3] ? 2'd3 : 2'd2",
+            ),
+        ),
+        bug("tokens are not asked for", (SCHEDULER, "ready[qp] && shaped_ok[qp]", "ready[qp]")),
+    ),
+)
+
 PROOFS = (
     CDC_FIFO,
     JESD204B_ELASTIC_BUFFER,
@@ -214,4 +241,5 @@ PROOFS = (
     RING_BLOCKS,
     RING_SPACE,
     ERNIC_QP_ARBITER,
+    ERNIC_SCHEDULER,
 )

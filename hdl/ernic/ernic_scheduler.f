@@ -1,0 +1,2 @@
+ernic_round_robin.v
+ernic_scheduler.v

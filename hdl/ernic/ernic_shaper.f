@@ -1,0 +1,2 @@
+ernic_bucket_step.v
+ernic_shaper.v

@@ -1,0 +1,2 @@
+../../../../hdl/ernic/ernic_shaper.f
+shaper_bench.v
