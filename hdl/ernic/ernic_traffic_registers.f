@@ -1,0 +1,2 @@
+ernic_priority_map.v
+ernic_traffic_registers.v
