@@ -1,6 +1,9 @@
 ernic_control.f
+ernic_launch.f
 ernic_transmit.f
 ernic_receive.f
 ernic_dispatch.v
 ernic_receive_writer.f
+../lib/axi_read_mux.f
+../lib/axi_write_mux.f
 ernic.v

@@ -1,13 +1,14 @@
 // RDMA engine: RoCEv2 with the register layout of AMD's PG332 v3.1, payload straight from the ring.
 //
-//     registers, WQE fetch, CQE <-> ernic_control --commands--> ernic_transmit --> MAC
-//                                        ^                          ^ ring
+//     registers, WQE fetch, CQE <-> ernic_control --commands--> ernic_launch --> ernic_transmit --> MAC
+//                                        ^                          ^ memory         ^ ring
 //                                        '-- ernic_dispatch <--- ernic_receive <-- MAC
 //                                                                   | data
 //                                                    memory <- ernic_receive_writer
 
 `timescale 1ns / 1fs
 `default_nettype none
+`include "ernic_command.vh"
 `include "ernic_ticket.vh"
 
 module ernic #(
@@ -96,30 +97,35 @@ module ernic #(
 );
 
     localparam [7:0] OPCODE_ACK = 8'h11;
+    localparam [7:0] READ_RESPONSE_MIDDLE = 8'h0e;
+    localparam [7:0] READ_RESPONSE_LAST = 8'h0f;
+    localparam [7:0] READ_RESPONSE_ONLY = 8'h10;
+    localparam [7:0] SYNDROME_ACK = 8'h1f;
 
     wire [47:0] local_mac;
     wire [31:0] local_ip;
     wire [15:0] udp_source_port;
 
+    wire [3:0]  level_ready;
+    wire        request_valid;
+    wire [1:0]  request_level;
+    wire [`EB_CMD_WIDTH-1:0] request_cmd;
+    wire        purge_valid;
+    wire [7:0]  purge_qp;
+    wire        failed_valid;
+    wire [7:0]  failed_qp;
+    wire        failed_response;
+    wire        report_valid;
+    wire [7:0]  report_qp;
+    wire [1:0]  report_epoch;
+    wire [23:0] report_psn;
     wire        cmd_valid;
     wire        cmd_ready;
-    wire [7:0]  cmd_opcode;
-    wire        cmd_solicited;
-    wire        cmd_migreq;
-    wire        cmd_ack_request;
-    wire [15:0] cmd_pkey;
-    wire [23:0] cmd_dest_qpn;
-    wire [23:0] cmd_psn;
-    wire [63:0] cmd_remote_address;
-    wire [31:0] cmd_remote_key;
-    wire [31:0] cmd_dma_length;
-    wire [31:0] cmd_immediate;
-    wire [31:0] cmd_local_address;
-    wire [12:0] cmd_payload_bytes;
-    wire [47:0] cmd_dest_mac;
-    wire [31:0] cmd_dest_ip;
-    wire [7:0]  cmd_traffic_class;
-    wire [7:0]  cmd_ttl;
+    wire [`EB_CMD_WIDTH-1:0] cmd;
+    wire [2:0]  cmd_area;
+    wire        stage_read_enable;
+    wire [8:0]  stage_read_row;
+    wire [511:0] stage_read_data;
     wire        frame_out;
 
     wire        good_valid;
@@ -154,6 +160,57 @@ module ernic #(
     wire [2:0]  order_words;
     wire [12:0] order_bytes;
 
+    wire        ack_ready;
+    wire        decision_valid;
+    wire        decision_ready;
+    wire        decision_accept;
+    wire [63:0] decision_address;
+    wire [7:0]  read_written;
+
+    // Reads of queue entries, and of payload.
+    wire [63:0] entry_araddr;
+    wire [7:0]  entry_arlen;
+    wire        entry_arvalid;
+    wire        entry_arready;
+    wire        entry_rvalid;
+    wire        entry_rready;
+    wire [63:0] payload_araddr;
+    wire [7:0]  payload_arlen;
+    wire        payload_arvalid;
+    wire        payload_arready;
+    wire        payload_rvalid;
+    wire        payload_rready;
+
+    // Writes of completions, and of received data.
+    wire [63:0] entry_awaddr;
+    wire [7:0]  entry_awlen;
+    wire [2:0]  entry_awsize;
+    wire        entry_awvalid;
+    wire        entry_awready;
+    wire [511:0] entry_wdata;
+    wire [63:0] entry_wstrb;
+    wire        entry_wlast;
+    wire        entry_wvalid;
+    wire        entry_wready;
+    wire        entry_bvalid;
+    wire        entry_bready;
+    wire [63:0] data_awaddr;
+    wire [7:0]  data_awlen;
+    wire [2:0]  data_awsize;
+    wire        data_awvalid;
+    wire        data_awready;
+    wire [511:0] data_wdata;
+    wire [63:0] data_wstrb;
+    wire        data_wlast;
+    wire        data_wvalid;
+    wire        data_wready;
+    wire        data_bvalid;
+    wire        data_bready;
+
+    // A response in the middle of its message has no AETH.
+    wire [7:0]  ack_opcode = ticket[`EB_TICKET_OPCODE];
+    wire [7:0]  ack_syndrome = ack_opcode == READ_RESPONSE_MIDDLE ? SYNDROME_ACK : ticket[`EB_TICKET_SYNDROME];
+
     ernic_control #(
         .NUM_QP(NUM_QP),
         .RING_BYTES(RING_BYTES),
@@ -175,33 +232,35 @@ module ernic #(
         .local_mac(local_mac),
         .local_ip(local_ip),
         .udp_source_port(udp_source_port),
-        .m_cmd_valid(cmd_valid),
-        .m_cmd_ready(cmd_ready),
-        .m_cmd_opcode(cmd_opcode),
-        .m_cmd_solicited(cmd_solicited),
-        .m_cmd_migreq(cmd_migreq),
-        .m_cmd_ack_request(cmd_ack_request),
-        .m_cmd_pkey(cmd_pkey),
-        .m_cmd_dest_qpn(cmd_dest_qpn),
-        .m_cmd_psn(cmd_psn),
-        .m_cmd_remote_address(cmd_remote_address),
-        .m_cmd_remote_key(cmd_remote_key),
-        .m_cmd_dma_length(cmd_dma_length),
-        .m_cmd_immediate(cmd_immediate),
-        .m_cmd_local_address(cmd_local_address),
-        .m_cmd_payload_bytes(cmd_payload_bytes),
-        .m_cmd_dest_mac(cmd_dest_mac),
-        .m_cmd_dest_ip(cmd_dest_ip),
-        .m_cmd_traffic_class(cmd_traffic_class),
-        .m_cmd_ttl(cmd_ttl),
+        .level_ready(level_ready),
+        .m_cmd_valid(request_valid),
+        .m_cmd_level(request_level),
+        .m_cmd(request_cmd),
+        .purge_valid(purge_valid),
+        .purge_qp(purge_qp),
+        .failed_valid(failed_valid && !failed_response),
+        .failed_qp(failed_qp),
+        .report_valid(report_valid),
+        .report_qp(report_qp),
+        .report_epoch(report_epoch),
+        .report_psn(report_psn),
         .frame_out(frame_out),
-        .s_ack_valid(ack_valid && !ack_is_read),
+        .s_ack_valid(ack_valid),
+        .s_ack_ready(ack_ready),
+        .s_ack_is_read(ack_is_read),
+        .s_ack_is_last(ack_opcode == READ_RESPONSE_LAST || ack_opcode == READ_RESPONSE_ONLY),
+        .s_ack_bytes(ticket[`EB_TICKET_BYTES]),
         .s_ack_qpn(ticket[`EB_TICKET_QPN]),
         .s_ack_psn(ticket[`EB_TICKET_PSN]),
-        .s_ack_syndrome(ticket[`EB_TICKET_SYNDROME]),
+        .s_ack_syndrome(ack_syndrome),
         .s_ack_source_ip(ticket[`EB_TICKET_SOURCE_IP]),
         .s_ack_source_mac(ticket[`EB_TICKET_SOURCE_MAC]),
         .s_ack_pkey(ticket[`EB_TICKET_PKEY]),
+        .m_decision_valid(decision_valid),
+        .m_decision_ready(decision_ready),
+        .m_decision_accept(decision_accept),
+        .m_decision_address(decision_address),
+        .read_writes_done(read_written),
         .other_valid(cnp_valid || (good_valid && event_opcode != OPCODE_ACK)),
         .other_opcode(event_opcode),
         .other_qpn(event_qpn[7:0]),
@@ -213,34 +272,95 @@ module ernic #(
         .release_address(release_address),
         .release_bytes(release_bytes),
         .release_complete(release_complete),
-        .m_axi_awaddr(m_axi_awaddr),
-        .m_axi_awlen(m_axi_awlen),
-        .m_axi_awsize(m_axi_awsize),
+        .m_axi_awaddr(entry_awaddr),
+        .m_axi_awlen(entry_awlen),
+        .m_axi_awsize(entry_awsize),
         .m_axi_awburst(m_axi_awburst),
-        .m_axi_awvalid(m_axi_awvalid),
-        .m_axi_awready(m_axi_awready),
-        .m_axi_wdata(m_axi_wdata),
-        .m_axi_wstrb(m_axi_wstrb),
-        .m_axi_wlast(m_axi_wlast),
-        .m_axi_wvalid(m_axi_wvalid),
-        .m_axi_wready(m_axi_wready),
+        .m_axi_awvalid(entry_awvalid),
+        .m_axi_awready(entry_awready),
+        .m_axi_wdata(entry_wdata),
+        .m_axi_wstrb(entry_wstrb),
+        .m_axi_wlast(entry_wlast),
+        .m_axi_wvalid(entry_wvalid),
+        .m_axi_wready(entry_wready),
         .m_axi_bresp(m_axi_bresp),
-        .m_axi_bvalid(m_axi_bvalid),
-        .m_axi_bready(m_axi_bready),
-        .m_axi_araddr(m_axi_araddr),
-        .m_axi_arlen(m_axi_arlen),
+        .m_axi_bvalid(entry_bvalid),
+        .m_axi_bready(entry_bready),
+        .m_axi_araddr(entry_araddr),
+        .m_axi_arlen(entry_arlen),
         .m_axi_arsize(m_axi_arsize),
         .m_axi_arburst(m_axi_arburst),
-        .m_axi_arvalid(m_axi_arvalid),
-        .m_axi_arready(m_axi_arready),
+        .m_axi_arvalid(entry_arvalid),
+        .m_axi_arready(entry_arready),
         .m_axi_rdata(m_axi_rdata),
         .m_axi_rresp(m_axi_rresp),
+        .m_axi_rlast(m_axi_rlast),
+        .m_axi_rvalid(entry_rvalid),
+        .m_axi_rready(entry_rready)
+    );
+
+    // verilator lint_off PINCONNECTEMPTY
+    // Bursts have one kind and size.
+    ernic_launch launch (
+        .clk(clk),
+        .rst(rst),
+        .purge_valid(purge_valid),
+        .purge_qp(purge_qp),
+        .paused_classes(64'd0),
+        .s_response_valid(1'b0),
+        .s_response_ready(),
+        .s_response_cmd({`EB_CMD_WIDTH{1'b0}}),
+        .s_request_valid(request_valid),
+        .s_request_level(request_level),
+        .s_request_cmd(request_cmd),
+        .level_ready(level_ready),
+        .failed_valid(failed_valid),
+        .failed_qp(failed_qp),
+        .failed_response(failed_response),
+        .m_cmd_valid(cmd_valid),
+        .m_cmd_ready(cmd_ready),
+        .m_cmd(cmd),
+        .m_cmd_area(cmd_area),
+        .stage_read_enable(stage_read_enable),
+        .stage_read_row(stage_read_row),
+        .stage_read_data(stage_read_data),
+        .m_axi_araddr(payload_araddr),
+        .m_axi_arlen(payload_arlen),
+        .m_axi_arsize(),
+        .m_axi_arburst(),
+        .m_axi_arvalid(payload_arvalid),
+        .m_axi_arready(payload_arready),
+        .m_axi_rdata(m_axi_rdata),
+        .m_axi_rresp(m_axi_rresp),
+        .m_axi_rlast(m_axi_rlast),
+        .m_axi_rvalid(payload_rvalid),
+        .m_axi_rready(payload_rready)
+    );
+
+    axi_read_mux reads (
+        .clk(clk),
+        .rst(rst),
+        .s0_axi_araddr(entry_araddr),
+        .s0_axi_arlen(entry_arlen),
+        .s0_axi_arvalid(entry_arvalid),
+        .s0_axi_arready(entry_arready),
+        .s0_axi_rvalid(entry_rvalid),
+        .s0_axi_rready(entry_rready),
+        .s1_axi_araddr(payload_araddr),
+        .s1_axi_arlen(payload_arlen),
+        .s1_axi_arvalid(payload_arvalid),
+        .s1_axi_arready(payload_arready),
+        .s1_axi_rvalid(payload_rvalid),
+        .s1_axi_rready(payload_rready),
+        .m_axi_araddr(m_axi_araddr),
+        .m_axi_arlen(m_axi_arlen),
+        .m_axi_arvalid(m_axi_arvalid),
+        .m_axi_arready(m_axi_arready),
         .m_axi_rlast(m_axi_rlast),
         .m_axi_rvalid(m_axi_rvalid),
         .m_axi_rready(m_axi_rready)
     );
 
-    // verilator lint_off PINCONNECTEMPTY
     // First beats are for measurement only; the rest is for parts that are not there yet.
     ernic_transmit #(
         .RING_BYTES(RING_BYTES)
@@ -252,33 +372,25 @@ module ernic #(
         .udp_source_port(udp_source_port),
         .s_cmd_valid(cmd_valid),
         .s_cmd_ready(cmd_ready),
-        .s_cmd_opcode(cmd_opcode),
-        .s_cmd_solicited(cmd_solicited),
-        .s_cmd_migreq(cmd_migreq),
-        .s_cmd_ack_request(cmd_ack_request),
-        .s_cmd_pkey(cmd_pkey),
-        .s_cmd_dest_qpn(cmd_dest_qpn),
-        .s_cmd_psn(cmd_psn),
-        .s_cmd_remote_address(cmd_remote_address),
-        .s_cmd_remote_key(cmd_remote_key),
-        .s_cmd_dma_length(cmd_dma_length),
-        .s_cmd_immediate(cmd_immediate),
-        .s_cmd_local_address(cmd_local_address),
-        .s_cmd_payload_bytes(cmd_payload_bytes),
-        .s_cmd_dest_mac(cmd_dest_mac),
-        .s_cmd_dest_ip(cmd_dest_ip),
-        .s_cmd_traffic_class(cmd_traffic_class),
-        .s_cmd_ttl(cmd_ttl),
+        .s_cmd(cmd),
+        .s_cmd_area(cmd_area),
         .ring_read_enable(ring_read_enable),
         .ring_read_row(ring_read_row),
         .ring_read_data(ring_read_data),
+        .stage_read_enable(stage_read_enable),
+        .stage_read_row(stage_read_row),
+        .stage_read_data(stage_read_data),
         .m_axis_tdata(m_axis_mac_tdata),
         .m_axis_tkeep(m_axis_mac_tkeep),
         .m_axis_tvalid(m_axis_mac_tvalid),
         .m_axis_tready(m_axis_mac_tready),
         .m_axis_tlast(m_axis_mac_tlast),
         .m_packet_first(),
-        .m_packet_last(frame_out)
+        .m_packet_last(frame_out),
+        .m_report_valid(report_valid),
+        .m_report_qp(report_qp),
+        .m_report_epoch(report_epoch),
+        .m_report_psn(report_psn)
     );
 
     ernic_receive #(
@@ -314,14 +426,14 @@ module ernic #(
         .m_beat_data(beat_data)
     );
 
-    // Requests and READ responses are taken and thrown away: nobody acts on them yet.
+    // Requests are taken and thrown away: nobody acts on them yet.
     ernic_dispatch dispatch (
         .engine_enabled(1'b1),
         .s_ticket_valid(ticket_valid),
         .s_ticket_ready(ticket_ready),
         .s_ticket(ticket),
         .m_ack_valid(ack_valid),
-        .m_ack_ready(1'b1),
+        .m_ack_ready(ack_ready),
         .m_ack_is_read(ack_is_read),
         .m_request_valid(),
         .m_request_ready(1'b1),
@@ -346,15 +458,15 @@ module ernic #(
         .s_order_datagram(order_datagram),
         .s_order_words(order_words),
         .s_order_bytes(order_bytes),
-        .s_read_valid(1'b1),
-        .s_read_ready(),
-        .s_read_accept(1'b0),
-        .s_read_address(64'd0),
+        .s_read_valid(decision_valid),
+        .s_read_ready(decision_ready),
+        .s_read_accept(decision_accept),
+        .s_read_address(decision_address),
         .s_request_valid(1'b1),
         .s_request_ready(),
         .s_request_accept(1'b0),
         .s_request_address(64'd0),
-        .m_read_written(),
+        .m_read_written(read_written),
         .m_read_error(),
         .m_request_written(),
         .m_request_error(),
@@ -362,20 +474,61 @@ module ernic #(
         .s_beat_ready(beat_ready),
         .s_beat_end(beat_end),
         .s_beat_data(beat_data),
-        .m_axi_awaddr(),
-        .m_axi_awlen(),
-        .m_axi_awsize(),
+        .m_axi_awaddr(data_awaddr),
+        .m_axi_awlen(data_awlen),
+        .m_axi_awsize(data_awsize),
         .m_axi_awburst(),
-        .m_axi_awvalid(),
-        .m_axi_awready(1'b0),
-        .m_axi_wdata(),
-        .m_axi_wstrb(),
-        .m_axi_wlast(),
-        .m_axi_wvalid(),
-        .m_axi_wready(1'b0),
-        .m_axi_bresp(2'b00),
-        .m_axi_bvalid(1'b0),
-        .m_axi_bready()
+        .m_axi_awvalid(data_awvalid),
+        .m_axi_awready(data_awready),
+        .m_axi_wdata(data_wdata),
+        .m_axi_wstrb(data_wstrb),
+        .m_axi_wlast(data_wlast),
+        .m_axi_wvalid(data_wvalid),
+        .m_axi_wready(data_wready),
+        .m_axi_bresp(m_axi_bresp),
+        .m_axi_bvalid(data_bvalid),
+        .m_axi_bready(data_bready)
+    );
+
+    axi_write_mux writes (
+        .clk(clk),
+        .rst(rst),
+        .s0_axi_awaddr(entry_awaddr),
+        .s0_axi_awlen(entry_awlen),
+        .s0_axi_awsize(entry_awsize),
+        .s0_axi_awvalid(entry_awvalid),
+        .s0_axi_awready(entry_awready),
+        .s0_axi_wdata(entry_wdata),
+        .s0_axi_wstrb(entry_wstrb),
+        .s0_axi_wlast(entry_wlast),
+        .s0_axi_wvalid(entry_wvalid),
+        .s0_axi_wready(entry_wready),
+        .s0_axi_bvalid(entry_bvalid),
+        .s0_axi_bready(entry_bready),
+        .s1_axi_awaddr(data_awaddr),
+        .s1_axi_awlen(data_awlen),
+        .s1_axi_awsize(data_awsize),
+        .s1_axi_awvalid(data_awvalid),
+        .s1_axi_awready(data_awready),
+        .s1_axi_wdata(data_wdata),
+        .s1_axi_wstrb(data_wstrb),
+        .s1_axi_wlast(data_wlast),
+        .s1_axi_wvalid(data_wvalid),
+        .s1_axi_wready(data_wready),
+        .s1_axi_bvalid(data_bvalid),
+        .s1_axi_bready(data_bready),
+        .m_axi_awaddr(m_axi_awaddr),
+        .m_axi_awlen(m_axi_awlen),
+        .m_axi_awsize(m_axi_awsize),
+        .m_axi_awvalid(m_axi_awvalid),
+        .m_axi_awready(m_axi_awready),
+        .m_axi_wdata(m_axi_wdata),
+        .m_axi_wstrb(m_axi_wstrb),
+        .m_axi_wlast(m_axi_wlast),
+        .m_axi_wvalid(m_axi_wvalid),
+        .m_axi_wready(m_axi_wready),
+        .m_axi_bvalid(m_axi_bvalid),
+        .m_axi_bready(m_axi_bready)
     );
     // verilator lint_on PINCONNECTEMPTY
 

@@ -1,10 +1,13 @@
-// Acknowledgements, time-outs and errors: moves each queue pair's oldest unacknowledged packet on, says what is thereby free in
-// the ring and complete, and decides about retries.
+// Acknowledgements, READ responses, time-outs and errors: moves each queue pair's oldest unacknowledged packet on, says what is
+// thereby free in the ring and complete, and decides about retries.
 //
-// One event at a time: an acknowledgement from the queue, a timer that ran out, an entry that cannot be executed, or an entry
-// left over after an error. A cumulative acknowledgement is walked message by message, three cycles each. (IBTA vol. 1, 9.7.5.1;
+// One event at a time: an acknowledgement or response from the queue, a packet of an unreliable transport that has left (which is all
+// the acknowledgement there will be), a timer that ran out, an entry that cannot be executed, or one left over after an error. A cumulative acknowledgement is walked message by message, three cycles each. (IBTA vol. 1, 9.7.5.1;
 // both recoverable NAKs acknowledge all packets before theirs, so that "the oldest unacknowledged packet" is always where to
 // resume, and a retry needs to say no more than which queue pair.)
+//
+// A READ is acknowledged by its responses alone, in order; each is told where its data belong. Whatever else comes from behind a
+// response that is missing says that it is lost (implied NAK), once.
 //
 // Ring space of a message is freed in whole granules while it is in flight, and the rest of it when it is complete.
 
@@ -27,6 +30,8 @@ module ernic_ack_engine #(
     input  wire                   clk,
     input  wire                   rst,
     input  wire [NUM_QP-1:0]      qp_enabled,
+    // Transport of each queue pair: 0 RC, else unreliable.
+    input  wire [2*NUM_QP-1:0]    qp_transport,
     input  wire                   no_fatal,
     output reg  [NUM_QP-1:0]      qp_fatal,
     // Waiting for a receiver that was not ready.
@@ -49,8 +54,13 @@ module ernic_ack_engine #(
     input  wire [2:0]             command_rnr_retries,
     output wire                   command_done,
 
-    // Acknowledgements received.
+    // Acknowledgements and READ responses received. Acknowledgements never wait; responses do until there is room.
     input  wire                   s_ack_valid,
+    output wire                   s_ack_ready,
+    input  wire                   s_ack_is_read,
+    // The response is the last of its request; octets of data in it.
+    input  wire                   s_ack_is_last,
+    input  wire [12:0]            s_ack_bytes,
     input  wire [23:0]            s_ack_qpn,
     input  wire [23:0]            s_ack_psn,
     input  wire [7:0]             s_ack_syndrome,
@@ -60,6 +70,18 @@ module ernic_ack_engine #(
     // The top bit is the kind of membership, which need not be the same.
     input  wire [15:0]            s_ack_pkey,
     // verilator lint_on UNUSEDSIGNAL
+    // For each response in turn: whether and where to its data belong. How many data writes of accepted ones there were, modulo 256.
+    output reg                    m_decision_valid,
+    input  wire                   m_decision_ready,
+    output reg                    m_decision_accept,
+    output reg  [63:0]            m_decision_address,
+    // A packet of an unreliable transport has left, of this connection (modulo 4); a packet could not be sent.
+    input  wire                   report_valid,
+    input  wire [QP_WIDTH-1:0]    report_qp,
+    input  wire [1:0]             report_epoch,
+    input  wire [23:0]            report_psn,
+    input  wire                   failed_valid,
+    input  wire [QP_WIDTH-1:0]    failed_qp,
     // Requester: an entry cannot be executed; an entry was started without a packet after an error.
     input  wire                   illegal_valid,
     input  wire                   flushed_valid,
@@ -85,7 +107,8 @@ module ernic_ack_engine #(
     output wire [INDEX_WIDTH-1:0] message_index,
     input  wire [23:0]            message_first_psn,
     input  wire [23:0]            message_last_psn,
-    input  wire [31:0]            message_address,
+    input  wire                   message_in_ring,
+    input  wire [63:0]            message_address,
     input  wire [23:0]            message_length,
     input  wire [15:0]            message_identifier,
     input  wire [7:0]             message_opcode,
@@ -106,6 +129,9 @@ module ernic_ack_engine #(
     output wire [15:0]            m_completion_identifier,
     output wire [7:0]             m_completion_opcode,
     output wire [7:0]             m_completion_error,
+    // It is to wait for so many data writes (modulo 256).
+    output wire                   m_completion_waits,
+    output wire [7:0]             m_completion_writes,
 
     // To the requester and the timers, all about `ack_qp`: look again; go back; restart the time; wait for a receiver.
     output wire                   progress_valid,
@@ -129,6 +155,7 @@ module ernic_ack_engine #(
     output reg  [15:0]            send_done,
     output reg  [23:0]            send_oldest_psn,
     output reg  [23:0]            send_acked_offset,
+    output reg  [7:0]             send_reads_done,
     input  wire                   timer_load,
     input  wire [QP_WIDTH-1:0]    timer_qp,
     output reg  [23:0]            timer_oldest_psn,
@@ -146,14 +173,18 @@ module ernic_ack_engine #(
     // PSNs that far on are behind.
     localparam [23:0] PSN_HALF = 24'h800000;
     localparam [31:0] RING_MASK = RING_BYTES - 1;
+    localparam [1:0] RC = 2'd0;
+    localparam [7:0] WQE_READ = 8'h04;
     // Fatal codes of PG332.
     localparam [4:0] FATAL_ENTRY = 5'h05;
     localparam [4:0] FATAL_RETRIES = 5'h06;
     localparam [4:0] FATAL_RNR_RETRIES = 5'h09;
     localparam [4:0] FATAL_NAK = 5'h0a;
+    localparam [4:0] FATAL_RESPONSE = 5'h1b;
     // Marks completions of entries that did not fail themselves.
     localparam [7:0] ERROR_FLUSHED = 8'h80;
     // AETH syndrome types (bits 6:5) and NAK codes.
+    localparam [7:0] SYNDROME_ACK = 8'h1f;
     localparam [1:0] TYPE_ACK = 2'b00;
     localparam [1:0] TYPE_RNR = 2'b01;
     localparam [1:0] TYPE_NAK = 2'b11;
@@ -162,9 +193,12 @@ module ernic_ack_engine #(
 
     // ------------------------------------------------------------------------------------------------- acknowledgements queue
 
-    localparam ACK_WIDTH = 24 + 24 + 8 + 32 + 48 + 15;
+    localparam ACK_WIDTH = 1 + 1 + 13 + 24 + 24 + 8 + 32 + 48 + 15;
 
     reg                  held_valid;
+    reg                  held_is_read;
+    reg                  held_is_last;
+    reg  [12:0]          held_bytes;
     reg  [23:0]          held_qpn;
     reg  [23:0]          held_psn;
     reg  [7:0]           held_syndrome;
@@ -174,6 +208,9 @@ module ernic_ack_engine #(
     wire                 queue_ready;
     wire                 queue_valid;
     wire                 queue_take;
+    wire                 queue_is_read;
+    wire                 queue_is_last;
+    wire [12:0]          queue_bytes;
     wire [23:0]          queue_qpn;
     wire [23:0]          queue_psn;
     wire [7:0]           queue_syndrome;
@@ -185,14 +222,20 @@ module ernic_ack_engine #(
     // says all that it says; so the last of a flood is never lost. Others may be: that costs a retry at worst.
     wire                 stuck = held_valid && !queue_ready;
     wire                 same = s_ack_qpn == held_qpn && s_ack_source_ip == held_ip && s_ack_source_mac == held_mac
-        && s_ack_pkey[14:0] == held_pkey && s_ack_syndrome[7:5] == 3'd0 && held_syndrome[7:5] == 3'd0;
+        && s_ack_pkey[14:0] == held_pkey && s_ack_syndrome[7:5] == 3'd0 && held_syndrome[7:5] == 3'd0
+        && !s_ack_is_read && !held_is_read;
     wire                 newer = s_ack_psn - held_psn < PSN_HALF;
+
+    assign s_ack_ready = !s_ack_is_read || !stuck;
 
     always @(posedge clk) begin
         if (queue_ready) held_valid <= 1'b0;
         if (s_ack_valid) begin
             if (!stuck) held_valid <= 1'b1;
             if (!stuck || (same && newer)) begin
+                held_is_read <= s_ack_is_read;
+                held_is_last <= s_ack_is_last;
+                held_bytes <= s_ack_bytes;
                 held_qpn <= s_ack_qpn;
                 held_psn <= s_ack_psn;
                 held_syndrome <= s_ack_syndrome;
@@ -210,10 +253,14 @@ module ernic_ack_engine #(
     ) queue (
         .clk(clk),
         .rst(rst),
-        .s_data({held_qpn, held_psn, held_syndrome, held_ip, held_mac, held_pkey}),
+        .s_data({
+            held_is_read, held_is_last, held_bytes, held_qpn, held_psn, held_syndrome, held_ip, held_mac, held_pkey
+        }),
         .s_valid(held_valid),
         .s_ready(queue_ready),
-        .m_data({queue_qpn, queue_psn, queue_syndrome, queue_ip, queue_mac, queue_pkey}),
+        .m_data({
+            queue_is_read, queue_is_last, queue_bytes, queue_qpn, queue_psn, queue_syndrome, queue_ip, queue_mac, queue_pkey
+        }),
         .m_valid(queue_valid),
         .m_ready(queue_take),
         // verilator lint_off PINCONNECTEMPTY
@@ -222,7 +269,7 @@ module ernic_ack_engine #(
         // verilator lint_on PINCONNECTEMPTY
     );
 
-    assign lost_valid = s_ack_valid && stuck && !same;
+    assign lost_valid = s_ack_valid && stuck && !same && !s_ack_is_read;
     assign acks_pending = held_valid || queue_valid;
 
     // ------------------------------------------------------------------------------------------------ state of each queue pair
@@ -236,8 +283,15 @@ module ernic_ack_engine #(
     reg [2:0]        retries     [0:NUM_QP-1];
     reg [2:0]        rnr_retries [0:NUM_QP-1];
     reg [4:0]        code        [0:NUM_QP-1];
+    reg [7:0]        reads_done  [0:NUM_QP-1];
+    // Newest packet that has left of an unreliable connection, and which connection this is.
+    reg [23:0]       left_psn    [0:NUM_QP-1];
+    reg [1:0]        epoch       [0:NUM_QP-1];
+    reg [NUM_QP-1:0] left;
     reg [NUM_QP-1:0] illegal;
     reg [NUM_QP-1:0] flushing;
+    // A missing response has been noted since the last progress.
+    reg [NUM_QP-1:0] implied_once;
 
     // --------------------------------------------------------------------------------------------------------- choice of event
 
@@ -260,6 +314,8 @@ module ernic_ack_engine #(
     reg  [QP_WIDTH-1:0] qp;
     wire                any_illegal;
     wire [QP_WIDTH-1:0] next_illegal;
+    wire                any_left;
+    wire [QP_WIDTH-1:0] next_left;
     wire                any_flushing;
     wire [QP_WIDTH-1:0] next_flushing;
     wire                known = queue_qpn != 24'd0 && queue_qpn <= NUM_QP;
@@ -268,8 +324,10 @@ module ernic_ack_engine #(
     wire                choose_illegal = choose && any_illegal;
     // Not at once after another event, which may just have restarted the time.
     wire                choose_expired = choose && state == IDLE && !any_illegal && expired_valid;
-    wire                choose_flush = choose && !any_illegal && !expired_valid && any_flushing;
-    wire                choose_ack = choose && !any_illegal && !expired_valid && !any_flushing && queue_valid;
+    wire                choose_left = choose && !any_illegal && !expired_valid && any_left;
+    wire                choose_flush = choose && !any_illegal && !expired_valid && !any_left && any_flushing;
+    wire                choose_ack = choose && !any_illegal && !expired_valid && !any_left && !any_flushing && queue_valid
+        && !(queue_is_read && m_decision_valid);
 
     ernic_qp_arbiter #(
         .NUM_QP(NUM_QP)
@@ -278,6 +336,15 @@ module ernic_ack_engine #(
         .last(qp),
         .any(any_illegal),
         .grant(next_illegal)
+    );
+
+    ernic_qp_arbiter #(
+        .NUM_QP(NUM_QP)
+    ) left_arbiter (
+        .request(left),
+        .last(qp),
+        .any(any_left),
+        .grant(next_left)
     );
 
     ernic_qp_arbiter #(
@@ -292,12 +359,16 @@ module ernic_ack_engine #(
     assign command_done = command_valid && state == IDLE && !sweep_valid;
     assign expired_ready = choose_expired;
     assign queue_take = choose_ack;
-    assign idle = state == IDLE && !any_illegal && !any_flushing && !acks_pending;
+    assign idle = state == IDLE && !any_illegal && !any_left && !any_flushing && !acks_pending;
     assign ack_load = state == LOAD;
     assign ack_qp = qp;
 
     // ------------------------------------------------------------------------------------------------------------------- check
 
+    reg         a_local;
+    reg         a_is_read;
+    reg         a_is_last;
+    reg  [12:0] a_bytes;
     reg  [23:0] a_psn;
     reg  [7:0]  a_syndrome;
     reg  [31:0] a_ip;
@@ -305,7 +376,10 @@ module ernic_ack_engine #(
     reg  [14:0] a_pkey;
     reg  [15:0] q_done;
     reg  [23:0] q_oldest;
+    // As it moves on during the walk.
+    reg  [23:0] q_position;
     reg  [23:0] q_freed;
+    reg  [7:0]  q_reads_done;
     reg  [2:0]  q_retries;
     reg  [2:0]  q_rnr_retries;
     reg  [4:0]  q_code;
@@ -313,6 +387,9 @@ module ernic_ack_engine #(
     reg  [23:0] target;
     reg         progress;
     reg         failed_first;
+    // Responses are missing before this event; this response cannot be one to what was asked.
+    reg         implied;
+    reg         bad_response;
 
     wire [1:0]  a_type = a_syndrome[6:5];
     wire        is_nak = a_type == TYPE_NAK;
@@ -321,8 +398,11 @@ module ernic_ack_engine #(
     wire        from_peer = a_ip == ack_ip && a_mac == ack_mac && a_pkey == ack_pkey;
     wire [23:0] in_flight = ack_next_psn - q_oldest;
     wire        in_window = a_psn - q_oldest < in_flight;
-    wire        acceptable = qp_enabled[qp] && !qp_fatal[qp] && well_formed && from_peer && in_window;
-    wire [23:0] a_target = a_type == TYPE_ACK ? a_psn + 24'd1 : a_psn;
+    wire        reliable = qp_transport[2*qp +: 2] == RC;
+    wire        genuine = a_local ? !reliable : reliable && well_formed && from_peer;
+    wire        acceptable = qp_enabled[qp] && !qp_fatal[qp] && genuine && in_window && !(a_is_read && a_type != TYPE_ACK);
+    // A response is the acknowledgement of what comes before it, until its own READ is reached.
+    wire [23:0] a_target = a_type == TYPE_ACK && !a_is_read ? a_psn + 24'd1 : a_psn;
     wire        flushable = qp_enabled[qp] && qp_fatal[qp] && q_done != ack_started;
 
     assign ignored_valid = (choose_ack && !known) || (state == CHECK && kind == EVENT_ACK && !acceptable);
@@ -333,10 +413,25 @@ module ernic_ack_engine #(
     reg         covered;
     reg  [23:0] reach;
     reg  [23:0] free_to;
+    wire        is_read = message_opcode == WQE_READ && !flush;
+    // The response in hand belongs to this message, and is the next that is due.
+    wire        own = a_is_read && kind == EVENT_ACK && a_psn - message_first_psn <= message_last_psn - message_first_psn;
+    wire        due = own && is_read && a_psn == q_position;
+    wire        is_last = a_psn == message_last_psn;
+    wire [23:0] done_before = a_psn - message_first_psn;
+    wire [23:0] offset = done_before << (4'd8 + {1'b0, ack_pmtu});
+    wire [23:0] rest = message_length - offset;
+    wire [12:0] pmtu_bytes = 13'd256 << ack_pmtu;
+    wire        right_size = is_last ? {11'd0, a_bytes} == rest : a_bytes == pmtu_bytes;
+    wire        right = right_size && a_is_last == is_last;
+    wire        take = due && right;
+    // Nothing but its own response goes past a READ, and no response ends in another message.
+    wire        halt = !flush && ((is_read && !take) || (own && !is_read));
     wire        all_of_it = target - message_last_psn - 24'd1 < PSN_HALF;
-    wire [23:0] packets_acked = target - message_first_psn;
+    wire [23:0] packets_acked = target - message_first_psn + {23'd0, take};
     // Where the acknowledged part ends within its granule.
-    wire [GRANULE_WIDTH-1:0] excess = message_address[GRANULE_WIDTH-1:0] + reach[GRANULE_WIDTH-1:0];
+    wire [31:0] ring_address = message_address[31:0];
+    wire [GRANULE_WIDTH-1:0] excess = ring_address[GRANULE_WIDTH-1:0] + reach[GRANULE_WIDTH-1:0];
     wire        below_start = reach < {{(24-GRANULE_WIDTH){1'b0}}, excess};
     wire [23:0] whole_granules = reach - {{(24-GRANULE_WIDTH){1'b0}}, excess};
     wire [23:0] next_freed = covered ? message_length : below_start || whole_granules < q_freed ? q_freed : whole_granules;
@@ -344,7 +439,8 @@ module ernic_ack_engine #(
     wire        advance = state == EMIT && released && (!covered || m_completion_ready);
     wire [15:0] done_plus_one = q_done + 16'd1;
     wire [23:0] after_message = message_last_psn + 24'd1;
-    wire        walk_on = covered && (flush ? done_plus_one != ack_started : after_message != target);
+    reg         taken;
+    wire        walk_on = covered && !taken && (flush ? done_plus_one != ack_started : a_is_read || after_message != target);
 
     // The next message is read while the present one leaves.
     assign message_load = state == CHECK || advance || state == REPORT;
@@ -357,6 +453,8 @@ module ernic_ack_engine #(
     assign m_completion_opcode = message_opcode;
     assign m_completion_error = state == REPORT ? {3'd0, q_code}
         : !flush ? 8'd0 : failed_first ? {3'd0, q_code} : ERROR_FLUSHED | {3'd0, q_code};
+    assign m_completion_waits = state == EMIT && taken;
+    assign m_completion_writes = accepted;
 
     // --------------------------------------------------------------------------------------------------------------- decisions
 
@@ -369,21 +467,23 @@ module ernic_ack_engine #(
     wire       out_of_sequence = finish_ack && is_nak && a_syndrome[4:0] == NAK_SEQUENCE && !waiting;
     wire       not_ready = finish_ack && is_rnr && (!waiting || progress);
     wire       refused = finish_ack && is_nak && a_syndrome[4:0] != NAK_SEQUENCE;
+    wire       wrong = finish_ack && bad_response;
+    wire       missing = finish_ack && implied && !is_rnr && !waiting && (!implied_once[qp] || progress);
     wire       wait_over = finish && kind == EVENT_EXPIRED && waiting;
     wire       timeout = finish && kind == EVENT_EXPIRED && !waiting && in_flight != 24'd0;
-    wire       counted = out_of_sequence || timeout;
+    wire       counted = out_of_sequence || timeout || missing;
     wire       retries_used = counted && base_retries == ack_retry_limit && !no_fatal;
     wire       rnr_used = not_ready && base_rnr_retries == ack_rnr_limit && ack_rnr_limit != 3'd7 && !no_fatal;
     wire       cannot_execute = finish && kind == EVENT_ILLEGAL;
 
-    assign fatal_valid = refused || retries_used || rnr_used || cannot_execute;
-    assign fatal_code = cannot_execute ? FATAL_ENTRY : refused ? FATAL_NAK : rnr_used ? FATAL_RNR_RETRIES : FATAL_RETRIES;
-    assign nak_valid = finish_ack && a_type != TYPE_ACK;
+    assign fatal_valid = refused || wrong || retries_used || rnr_used || cannot_execute;
+    assign fatal_code = cannot_execute ? FATAL_ENTRY : refused ? FATAL_NAK : wrong ? FATAL_RESPONSE : rnr_used ? FATAL_RNR_RETRIES : FATAL_RETRIES;
+    assign nak_valid = finish_ack && a_type != TYPE_ACK && !a_is_read;
     assign timeout_valid = timeout;
     assign retry_valid = (counted && !retries_used) || wait_over;
     assign wait_valid = not_ready && !rnr_used;
     assign wait_code = a_syndrome[4:0];
-    assign timed_valid = (finish && progress && !waiting && !not_ready) || retry_valid;
+    assign timed_valid = (finish && progress && reliable && !waiting && !not_ready) || retry_valid;
     assign progress_valid = (finish && progress) || fatal_valid || (advance && flush);
 
     // -------------------------------------------------------------------------------------------------- one write port for each
@@ -402,6 +502,7 @@ module ernic_ack_engine #(
     reg                store_psn_part;
     reg                store_done_part;
     reg                store_syndrome_part;
+    reg [7:0]          store_reads;
 
     always @* begin
         store_position = 1'b0;
@@ -417,6 +518,7 @@ module ernic_ack_engine #(
         store_psn_part = 1'b1;
         store_done_part = 1'b1;
         store_syndrome_part = 1'b1;
+        store_reads = q_reads_done + {7'd0, covered && message_opcode == WQE_READ};
         if (sweep_valid || command_done) begin
             store_qp = sweep_valid ? sweep_qp : command_qp;
             store_position = sweep_valid || !command_sets_status;
@@ -425,6 +527,7 @@ module ernic_ack_engine #(
             store_oldest = sweep_valid || !command_sets_psn ? 24'd0 : command_psn;
             store_acked = 24'd0;
             store_freed = 24'd0;
+            store_reads = 8'd0;
             store_syndrome = sweep_valid || !command_sets_status ? 7'd0 : command_syndrome;
             store_retry_count = sweep_valid || !command_sets_status ? 3'd0 : command_retries;
             store_rnr_retry_count = sweep_valid || !command_sets_status ? 3'd0 : command_rnr_retries;
@@ -446,6 +549,7 @@ module ernic_ack_engine #(
             if (store_psn_part) oldest_psn[store_qp] <= store_oldest;
             acked[store_qp] <= store_acked;
             freed[store_qp] <= store_freed;
+            reads_done[store_qp] <= store_reads;
         end
         if (store_retries) begin
             if (store_syndrome_part) syndrome[store_qp] <= store_syndrome;
@@ -456,20 +560,25 @@ module ernic_ack_engine #(
         if (ack_load) begin
             q_done <= done[qp];
             q_oldest <= oldest_psn[qp];
+            q_position <= oldest_psn[qp];
             q_freed <= freed[qp];
+            q_reads_done <= reads_done[qp];
             q_retries <= retries[qp];
             q_rnr_retries <= rnr_retries[qp];
             q_code <= code[qp];
         end
         if (advance) begin
             q_done <= store_done;
+            q_position <= store_oldest;
             q_freed <= store_freed;
+            q_reads_done <= store_reads;
         end
         if (fatal_valid) q_code <= fatal_code;
         if (send_load) begin
             send_done <= done[send_qp];
             send_oldest_psn <= oldest_psn[send_qp];
             send_acked_offset <= acked[send_qp];
+            send_reads_done <= reads_done[send_qp];
         end
         if (timer_load) timer_oldest_psn <= oldest_psn[timer_qp];
         if (status_load) begin
@@ -488,6 +597,15 @@ module ernic_ack_engine #(
     always @(posedge clk) begin
         if (choose_illegal) illegal[next_illegal] <= 1'b0;
         if (illegal_valid) illegal[started_qp] <= 1'b1;
+        if (failed_valid) illegal[failed_qp] <= 1'b1;
+        if (choose_left) left[next_left] <= 1'b0;
+        if (report_valid && report_epoch == epoch[report_qp]) begin
+            left[report_qp] <= 1'b1;
+            left_psn[report_qp] <= report_psn;
+        end
+        if (finish && (progress || timeout)) implied_once[qp] <= 1'b0;
+        if (missing) implied_once[qp] <= 1'b1;
+        if (sweep_valid) epoch[sweep_qp] <= 2'd0;
         if (choose_flush) flushing[next_flushing] <= 1'b0;
         if (flushed_valid) flushing[started_qp] <= 1'b1;
         // Once more after the walk that follows: messages may have been started until the error was known.
@@ -497,6 +615,9 @@ module ernic_ack_engine #(
         if (fatal_valid) qp_fatal[qp] <= 1'b1;
         if (retry_valid || wait_valid) qp_retried[qp] <= 1'b1;
         if (clear) begin
+            epoch[command_qp] <= epoch[command_qp] + 2'd1;
+            left[command_qp] <= 1'b0;
+            implied_once[command_qp] <= 1'b0;
             illegal[command_qp] <= 1'b0;
             flushing[command_qp] <= 1'b0;
             qp_waiting[command_qp] <= 1'b0;
@@ -504,11 +625,35 @@ module ernic_ack_engine #(
             qp_retried[command_qp] <= 1'b0;
         end
         if (rst) begin
+            left <= {NUM_QP{1'b0}};
+            implied_once <= {NUM_QP{1'b0}};
             illegal <= {NUM_QP{1'b0}};
             flushing <= {NUM_QP{1'b0}};
             qp_waiting <= {NUM_QP{1'b0}};
             qp_fatal <= {NUM_QP{1'b0}};
             qp_retried <= {NUM_QP{1'b0}};
+        end
+    end
+
+    // ---------------------------------------------------------------------------------------------------- where data belong
+
+    // Each response is decided about once: taken, or at the first thing that speaks against it. No data, nothing to write.
+    reg  [7:0] accepted;
+    wire       deliver = state == COMPARE && take && a_bytes != 13'd0;
+    wire       decide = (choose_ack && queue_is_read && !known) || (kind == EVENT_ACK && a_is_read
+        && ((state == CHECK && !acceptable) || (state == COMPARE && (take || halt))));
+
+    always @(posedge clk) begin
+        if (m_decision_ready) m_decision_valid <= 1'b0;
+        if (decide) begin
+            m_decision_valid <= 1'b1;
+            m_decision_accept <= deliver;
+            m_decision_address <= message_address + {40'd0, offset};
+        end
+        if (deliver) accepted <= accepted + 8'd1;
+        if (rst) begin
+            m_decision_valid <= 1'b0;
+            accepted <= 8'd0;
         end
     end
 
@@ -522,29 +667,40 @@ module ernic_ack_engine #(
             LOAD: state <= CHECK;
             CHECK: begin
                 target <= a_target;
-                progress <= kind == EVENT_ACK && a_target != q_oldest;
+                progress <= 1'b0;
                 failed_first <= 1'b0;
+                implied <= 1'b0;
+                bad_response <= 1'b0;
+                taken <= 1'b0;
                 case (kind)
-                    EVENT_ACK: state <= !acceptable ? IDLE : a_target != q_oldest ? COMPARE : FINISH;
+                    EVENT_ACK: state <= !acceptable ? IDLE : a_target != q_oldest || a_is_read ? COMPARE : FINISH;
                     EVENT_FLUSH: state <= flushable ? COMPARE : IDLE;
                     default: state <= qp_enabled[qp] && !qp_fatal[qp] ? FINISH : IDLE;
                 endcase
             end
             COMPARE: begin
-                covered <= flush || all_of_it;
+                covered <= flush || (take ? is_last : all_of_it);
+                taken <= take;
+                if (take) target <= a_psn + 24'd1;
                 reach <= packets_acked << (4'd8 + {1'b0, ack_pmtu});
                 state <= MEASURE;
+                if (halt) begin
+                    implied <= is_read && !due;
+                    bad_response <= own && (!is_read || (due && !right));
+                    state <= FINISH;
+                end
             end
             MEASURE: begin
                 free_to <= next_freed;
-                release_valid <= !flush && next_freed != q_freed;
-                release_address <= (message_address + {8'd0, q_freed}) & RING_MASK;
+                release_valid <= !flush && message_in_ring && next_freed != q_freed;
+                release_address <= (ring_address + {8'd0, q_freed}) & RING_MASK;
                 release_bytes <= {8'd0, next_freed - q_freed};
                 release_complete <= covered;
                 state <= EMIT;
             end
             EMIT:
                 if (advance) begin
+                    progress <= !flush;
                     failed_first <= 1'b0;
                     state <= walk_on ? COMPARE : flush ? IDLE : FINISH;
                 end
@@ -572,9 +728,22 @@ module ernic_ack_engine #(
             qp <= next_flushing;
             state <= LOAD;
         end
+        if (choose_left) begin
+            kind <= EVENT_ACK;
+            qp <= next_left;
+            a_local <= 1'b1;
+            a_is_read <= 1'b0;
+            a_psn <= left_psn[next_left];
+            a_syndrome <= SYNDROME_ACK;
+            state <= LOAD;
+        end
         if (choose_ack) begin
             kind <= EVENT_ACK;
             qp <= queue_index;
+            a_local <= 1'b0;
+            a_is_read <= queue_is_read;
+            a_is_last <= queue_is_last;
+            a_bytes <= queue_bytes;
             a_psn <= queue_psn;
             a_syndrome <= queue_syndrome;
             a_ip <= queue_ip;

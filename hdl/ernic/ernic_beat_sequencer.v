@@ -13,7 +13,7 @@
 `default_nettype none
 
 module ernic_beat_sequencer #(
-    // Ring size in bytes. Power of two, at least 128.
+    // Ring size in bytes. Power of two, at least 4096.
     parameter RING_BYTES = 4194304,
     // Room in the output FIFO, in beats. 2 to 63; sustains one beat a cycle from 12 on.
     parameter FIFO_BEATS = 16,
@@ -28,6 +28,9 @@ module ernic_beat_sequencer #(
     output wire                 s_ready,
     input  wire [6:0]           s_header_octets,
     input  wire [31:0]          s_local_address,
+    // The payload is in this area of the stage, not in the ring.
+    input  wire                 s_staged,
+    input  wire [2:0]           s_area,
     input  wire [12:0]          s_payload_octets,
     // Start of the ICRC: headers, payload and padding. 2 modulo 4.
     input  wire [12:0]          s_icrc_offset,
@@ -35,9 +38,13 @@ module ernic_beat_sequencer #(
     // Ring read port; the first row's address comes straight from the command, a cycle before any register could hold it.
     output wire                 ring_read_enable,
     output wire [ROW_WIDTH-1:0] ring_read_row,
+    // Stage read port, the same: areas of 64 rows, in which rows repeat.
+    output wire                 stage_read_enable,
+    output wire [8:0]           stage_read_row,
 
     // Slot, a cycle behind its read.
     output reg                  m_row,
+    output reg                  m_staged,
     output reg                  m_beat,
     output reg                  m_first,
     output reg                  m_second,
@@ -64,6 +71,8 @@ module ernic_beat_sequencer #(
     reg [6:0]            beats_left;
     reg [6:0]            rows_left;
     reg [ROW_WIDTH-1:0]  row;
+    reg                  staged;
+    reg [2:0]            area;
     reg [6:0]            header_octets;
     reg [5:0]            payload_end;
     reg [5:0]            rotate;
@@ -115,13 +124,19 @@ module ernic_beat_sequencer #(
     wire       slot_ends_payload = slot_after == {6'h0, slot_payload_early};
     wire       slot_behind_payload = slot_payload_early && slot_is_last;
 
-    assign ring_read_enable = slot_row;
-    assign ring_read_row = busy ? row : s_local_address[ROW_WIDTH+5:6];
+    wire                 slot_staged = busy ? staged : s_staged;
+    wire [ROW_WIDTH-1:0] read_row = busy ? row : s_local_address[ROW_WIDTH+5:6];
+
+    assign ring_read_enable = slot_row && !slot_staged;
+    assign ring_read_row = read_row;
+    assign stage_read_enable = slot_row && slot_staged;
+    assign stage_read_row = {busy ? area : s_area, read_row[5:0]};
 
     always @(posedge clk) begin
         m_row <= slot_row;
         m_beat <= slot_beat;
         if (slot_row || slot_beat) begin
+            m_staged <= slot_staged;
             m_first <= slot_first;
             m_second <= slot_second;
             m_last <= slot_is_last;
@@ -151,6 +166,8 @@ module ernic_beat_sequencer #(
             beats_left <= reads_ahead ? last_beat + 7'd1 : slot_after;
             rows_left <= has_payload ? row_limit[12:6] - {6'h0, slot_row} : 7'd0;
             row <= s_local_address[ROW_WIDTH+5:6] + {{(ROW_WIDTH-1){1'b0}}, slot_row};
+            staged <= s_staged;
+            area <= s_area;
             header_octets <= s_header_octets;
             payload_end <= payload_limit[5:0];
             rotate <= shift[5:0];
@@ -187,8 +204,8 @@ module ernic_beat_sequencer #(
     // verilator lint_on UNUSEDSIGNAL
 
     generate
-        if (RING_BYTES < 128 || (RING_BYTES & (RING_BYTES - 1)) != 0) begin : check_ring_bytes
-            initial $fatal(1, "%m: RING_BYTES must be a power of two of at least 128");
+        if (RING_BYTES < 4096 || (RING_BYTES & (RING_BYTES - 1)) != 0) begin : check_ring_bytes
+            initial $fatal(1, "%m: RING_BYTES must be a power of two of at least 4096");
         end
         if (FIFO_BEATS < 2 || FIFO_BEATS > 63) begin : check_fifo_beats
             initial $fatal(1, "%m: FIFO_BEATS must be 2 to 63");

@@ -41,6 +41,10 @@ module ernic_completion #(
     input  wire [15:0]         s_completion_identifier,
     input  wire [7:0]          s_completion_opcode,
     input  wire [7:0]          s_completion_error,
+    // It is not to be seen before so many writes of received data are done, of how many are; modulo 256.
+    input  wire                s_completion_waits,
+    input  wire [7:0]          s_completion_writes,
+    input  wire [7:0]          writes_done,
 
     // About one queue pair, one cycle after the load.
     output wire                completion_load,
@@ -83,7 +87,7 @@ module ernic_completion #(
 );
 
     localparam QUEUE = 16;
-    localparam WIDTH = 2 + QP_WIDTH + 16 + 16 + 8 + 8;
+    localparam WIDTH = 2 + QP_WIDTH + 16 + 16 + 8 + 8 + 1 + 8;
 
     localparam [1:0] KIND_ENTRY = 2'd0;
     localparam [1:0] KIND_INDEX = 2'd1;
@@ -92,7 +96,14 @@ module ernic_completion #(
 
     // ------------------------------------------------------------------------------------------------------------------- input
 
-    wire                queue_valid;
+    wire                queue_any;
+    wire                queue_waits;
+    wire [7:0]          queue_writes;
+    // verilator lint_off UNUSEDSIGNAL
+    // The top bit says whether the count has been reached.
+    wire [7:0]          writes_ahead = writes_done - queue_writes;
+    // verilator lint_on UNUSEDSIGNAL
+    wire                queue_valid = queue_any && !(queue_waits && writes_ahead[7]);
     wire                queue_take;
     wire [1:0]          queue_kind;
     wire [QP_WIDTH-1:0] queue_qp;
@@ -117,12 +128,15 @@ module ernic_completion #(
         .rst(rst),
         .s_data({
             input_kind, command_push ? command_qp : s_completion_qp, command_push ? command_number : s_completion_number,
-            s_completion_identifier, s_completion_opcode, s_completion_error
+            s_completion_identifier, s_completion_opcode, s_completion_error, s_completion_waits && !command_push,
+            s_completion_writes
         }),
         .s_valid(s_completion_valid || command_push),
         .s_ready(queue_ready),
-        .m_data({queue_kind, queue_qp, queue_number, queue_identifier, queue_opcode, queue_error}),
-        .m_valid(queue_valid),
+        .m_data({
+            queue_kind, queue_qp, queue_number, queue_identifier, queue_opcode, queue_error, queue_waits, queue_writes
+        }),
+        .m_valid(queue_any),
         .m_ready(queue_take),
         // verilator lint_off PINCONNECTEMPTY
         // How full it is does not matter here.

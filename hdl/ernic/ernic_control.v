@@ -1,6 +1,6 @@
 // The control half of the RDMA engine: registers, send queues, scheduling, acknowledgements, retries, completions.
 //
-//     doorbell -> fetch -> requester -> packet commands          (to ernic_transmit)
+//     doorbell -> fetch -> requester -> packet commands          (to ernic_launch)
 //                  ^  rewind  |  ^ retry
 //                  '----------'  |
 //     acknowledgements ----> ack engine -> ring release, completions -> memory, interrupt
@@ -9,6 +9,7 @@
 
 `timescale 1ns / 1fs
 `default_nettype none
+`include "ernic_command.vh"
 
 module ernic_control #(
     // Queue pairs, QP1 (management) included. 2 to 255.
@@ -44,37 +45,44 @@ module ernic_control #(
     output wire [31:0]  local_ip,
     output wire [15:0]  udp_source_port,
 
-    // Packets to be sent.
+    // Packets to be sent, each at a level that has room. A queue pair is switched off: its packets are not to be sent.
+    input  wire [3:0]   level_ready,
     output wire         m_cmd_valid,
-    input  wire         m_cmd_ready,
-    output wire [7:0]   m_cmd_opcode,
-    output wire         m_cmd_solicited,
-    output wire         m_cmd_migreq,
-    output wire         m_cmd_ack_request,
-    output wire [15:0]  m_cmd_pkey,
-    output wire [23:0]  m_cmd_dest_qpn,
-    output wire [23:0]  m_cmd_psn,
-    output wire [63:0]  m_cmd_remote_address,
-    output wire [31:0]  m_cmd_remote_key,
-    output wire [31:0]  m_cmd_dma_length,
-    output wire [31:0]  m_cmd_immediate,
-    output wire [31:0]  m_cmd_local_address,
-    output wire [12:0]  m_cmd_payload_bytes,
-    output wire [47:0]  m_cmd_dest_mac,
-    output wire [31:0]  m_cmd_dest_ip,
-    output wire [7:0]   m_cmd_traffic_class,
-    output wire [7:0]   m_cmd_ttl,
+    output wire [1:0]   m_cmd_level,
+    output wire [`EB_CMD_WIDTH-1:0] m_cmd,
+    output wire         purge_valid,
+    output wire [7:0]   purge_qp,
+    // A packet could not be sent for want of its payload; one of an unreliable transport has left.
+    // verilator lint_off UNUSEDSIGNAL
+    // A command has room for the index of any queue pair.
+    input  wire         failed_valid,
+    input  wire [7:0]   failed_qp,
+    input  wire         report_valid,
+    input  wire [7:0]   report_qp,
+    // verilator lint_on UNUSEDSIGNAL
+    input  wire [1:0]   report_epoch,
+    input  wire [23:0]  report_psn,
     // A frame has left.
     input  wire         frame_out,
 
-    // Acknowledgements received; other packets, drops, all packets, to be counted.
+    // Acknowledgements and READ responses received, and where the responses' data belong; data writes done (modulo 256). Other
+    // packets, drops, all packets, to be counted.
     input  wire         s_ack_valid,
+    output wire         s_ack_ready,
+    input  wire         s_ack_is_read,
+    input  wire         s_ack_is_last,
+    input  wire [12:0]  s_ack_bytes,
     input  wire [23:0]  s_ack_qpn,
     input  wire [23:0]  s_ack_psn,
     input  wire [7:0]   s_ack_syndrome,
     input  wire [31:0]  s_ack_source_ip,
     input  wire [47:0]  s_ack_source_mac,
     input  wire [15:0]  s_ack_pkey,
+    output wire         m_decision_valid,
+    input  wire         m_decision_ready,
+    output wire         m_decision_accept,
+    output wire [63:0]  m_decision_address,
+    input  wire [7:0]   read_writes_done,
     input  wire         other_valid,
     input  wire [7:0]   other_opcode,
     input  wire [7:0]   other_qpn,
@@ -206,6 +214,15 @@ module ernic_control #(
     wire [23:0]            send_dest_qpn;
     wire [47:0]            send_dest_mac;
     wire [31:0]            send_dest_ip;
+    wire [31:0]            send_qkey;
+    wire                   send_write_each;
+    wire [7:0]             send_reads;
+    wire [63:5]            send_base;
+    wire [15:0]            send_depth;
+    wire [2*NUM_QP-1:0]    qp_level;
+    wire [2*NUM_QP-1:0]    qp_transport;
+    wire                   completion_waits;
+    wire [7:0]             completion_writes;
     wire                   fetch_load;
     wire [QP_WIDTH-1:0]    fetch_qp;
     wire [63:5]            fetch_base;
@@ -243,7 +260,7 @@ module ernic_control #(
     wire [15:0]            wqe_number;
     wire                   wqe_good;
     wire [15:0]            wqe_identifier;
-    wire [31:0]            wqe_local_address;
+    wire [63:0]            wqe_local_address;
     wire [31:0]            wqe_length;
     wire [7:0]             wqe_opcode;
     wire [63:0]            wqe_remote_address;
@@ -254,10 +271,12 @@ module ernic_control #(
     wire [15:0]            send_done;
     wire [23:0]            send_oldest_psn;
     wire [23:0]            send_acked_offset;
+    wire [7:0]             send_reads_done;
     wire [INDEX_WIDTH-1:0] started_index;
     wire [23:0]            started_first_psn;
     wire [23:0]            started_last_psn;
-    wire [31:0]            started_address;
+    wire                   started_in_ring;
+    wire [63:0]            started_address;
     wire [23:0]            started_length;
     wire [15:0]            started_identifier;
     wire [7:0]             started_opcode;
@@ -270,7 +289,8 @@ module ernic_control #(
     wire [INDEX_WIDTH-1:0] message_index;
     wire [23:0]            message_first_psn;
     wire [23:0]            message_last_psn;
-    wire [31:0]            message_address;
+    wire                   message_in_ring;
+    wire [63:0]            message_address;
     wire [23:0]            message_length;
     wire [15:0]            message_identifier;
     wire [7:0]             message_opcode;
@@ -288,6 +308,15 @@ module ernic_control #(
     wire                   ack_timed_valid;
     wire [4:0]             wait_code;
     wire [23:0]            timer_oldest_psn;
+
+    // verilator lint_off UNUSEDSIGNAL
+    // LSTOUTPKT has room for 16 bits.
+    wire [23:0] command_psn = m_cmd[`EB_CMD_PSN];
+    // verilator lint_on UNUSEDSIGNAL
+
+    // Last in the order of commands that switch a queue pair off: nothing of it can come after.
+    assign purge_valid = clear_valid;
+    assign purge_qp = {{(8-QP_WIDTH){1'b0}}, access_qp};
 
     // The sweep covers 256 memory regions; queue pairs are fewer.
     wire sweep_qps = sweep_valid && {1'b0, sweep_entry} < NUM_QP;
@@ -370,10 +399,10 @@ module ernic_control #(
         .sent_qp(started_qp),
         .started_valid(started_valid),
         .illegal_valid(illegal_valid),
-        .command_waits(m_cmd_valid && !m_cmd_ready),
-        .command_taken(m_cmd_valid && m_cmd_ready),
-        .command_opcode(m_cmd_opcode),
-        .command_psn(m_cmd_psn[15:0]),
+        .command_waits(level_ready[3:1] != 3'b111),
+        .command_taken(m_cmd_valid),
+        .command_opcode(m_cmd[`EB_CMD_OPCODE]),
+        .command_psn(command_psn[15:0]),
         .frame_out(frame_out),
         .packet_in(packet_in),
         .drop_valid(drop_valid),
@@ -430,6 +459,13 @@ module ernic_control #(
         .send_dest_qpn(send_dest_qpn),
         .send_dest_mac(send_dest_mac),
         .send_dest_ip(send_dest_ip),
+        .send_qkey(send_qkey),
+        .send_write_each(send_write_each),
+        .send_reads(send_reads),
+        .send_base(send_base),
+        .send_depth(send_depth),
+        .qp_level(qp_level),
+        .qp_transport(qp_transport),
         .fetch_load(fetch_load),
         .fetch_qp(fetch_qp),
         .fetch_base(fetch_base),
@@ -567,6 +603,8 @@ module ernic_control #(
         .qp_enabled(qp_enabled),
         .qp_fatal(qp_fatal),
         .qp_waiting(qp_waiting),
+        .qp_level(qp_level),
+        .qp_transport(qp_transport),
         .ack_interval(ack_interval),
         .migreq(migreq),
         .sweep_valid(sweep_qps),
@@ -593,10 +631,16 @@ module ernic_control #(
         .send_dest_qpn(send_dest_qpn),
         .send_dest_mac(send_dest_mac),
         .send_dest_ip(send_dest_ip),
+        .send_qkey(send_qkey),
+        .send_write_each(send_write_each),
+        .send_reads(send_reads),
+        .send_base(send_base),
+        .send_depth(send_depth),
         .send_filled(send_filled),
         .send_done(send_done),
         .send_oldest_psn(send_oldest_psn),
         .send_acked_offset(send_acked_offset),
+        .send_reads_done(send_reads_done),
         .wqe_load(wqe_load),
         .wqe_number(wqe_number),
         .wqe_good(wqe_good),
@@ -617,6 +661,7 @@ module ernic_control #(
         .started_index(started_index),
         .started_first_psn(started_first_psn),
         .started_last_psn(started_last_psn),
+        .started_in_ring(started_in_ring),
         .started_address(started_address),
         .started_length(started_length),
         .started_identifier(started_identifier),
@@ -643,25 +688,10 @@ module ernic_control #(
         .status_started(status_started),
         .status_next_psn(status_next_psn),
         .status_ssn(status_ssn),
+        .level_ready(level_ready),
         .m_cmd_valid(m_cmd_valid),
-        .m_cmd_ready(m_cmd_ready),
-        .m_cmd_opcode(m_cmd_opcode),
-        .m_cmd_solicited(m_cmd_solicited),
-        .m_cmd_migreq(m_cmd_migreq),
-        .m_cmd_ack_request(m_cmd_ack_request),
-        .m_cmd_pkey(m_cmd_pkey),
-        .m_cmd_dest_qpn(m_cmd_dest_qpn),
-        .m_cmd_psn(m_cmd_psn),
-        .m_cmd_remote_address(m_cmd_remote_address),
-        .m_cmd_remote_key(m_cmd_remote_key),
-        .m_cmd_dma_length(m_cmd_dma_length),
-        .m_cmd_immediate(m_cmd_immediate),
-        .m_cmd_local_address(m_cmd_local_address),
-        .m_cmd_payload_bytes(m_cmd_payload_bytes),
-        .m_cmd_dest_mac(m_cmd_dest_mac),
-        .m_cmd_dest_ip(m_cmd_dest_ip),
-        .m_cmd_traffic_class(m_cmd_traffic_class),
-        .m_cmd_ttl(m_cmd_ttl)
+        .m_cmd_level(m_cmd_level),
+        .m_cmd(m_cmd)
     );
 
     ernic_wqe_table #(
@@ -674,6 +704,7 @@ module ernic_control #(
         .write_index(started_index),
         .write_first_psn(started_first_psn),
         .write_last_psn(started_last_psn),
+        .write_in_ring(started_in_ring),
         .write_address(started_address),
         .write_length(started_length),
         .write_identifier(started_identifier),
@@ -683,6 +714,7 @@ module ernic_control #(
         .read_index(message_index),
         .read_first_psn(message_first_psn),
         .read_last_psn(message_last_psn),
+        .read_in_ring(message_in_ring),
         .read_address(message_address),
         .read_length(message_length),
         .read_identifier(message_identifier),
@@ -698,6 +730,7 @@ module ernic_control #(
         .clk(clk),
         .rst(rst),
         .qp_enabled(qp_enabled),
+        .qp_transport(qp_transport),
         .no_fatal(no_fatal),
         .qp_fatal(qp_fatal),
         .qp_waiting(qp_waiting),
@@ -715,13 +748,27 @@ module ernic_control #(
         .command_retries(access_data[26:24]),
         .command_rnr_retries(access_data[30:28]),
         .command_done(ack_command_done),
-        .s_ack_valid(s_ack_valid && engine_enabled),
+        .s_ack_valid(s_ack_valid && (engine_enabled || s_ack_is_read)),
+        .s_ack_ready(s_ack_ready),
+        .s_ack_is_read(s_ack_is_read),
+        .s_ack_is_last(s_ack_is_last),
+        .s_ack_bytes(s_ack_bytes),
         .s_ack_qpn(s_ack_qpn),
         .s_ack_psn(s_ack_psn),
         .s_ack_syndrome(s_ack_syndrome),
         .s_ack_source_ip(s_ack_source_ip),
         .s_ack_source_mac(s_ack_source_mac),
         .s_ack_pkey(s_ack_pkey),
+        .m_decision_valid(m_decision_valid),
+        .m_decision_ready(m_decision_ready),
+        .m_decision_accept(m_decision_accept),
+        .m_decision_address(m_decision_address),
+        .report_valid(report_valid),
+        .report_qp(report_qp[QP_WIDTH-1:0]),
+        .report_epoch(report_epoch),
+        .report_psn(report_psn),
+        .failed_valid(failed_valid),
+        .failed_qp(failed_qp[QP_WIDTH-1:0]),
         .illegal_valid(illegal_valid),
         .flushed_valid(flushed_valid),
         .started_qp(started_qp),
@@ -742,6 +789,7 @@ module ernic_control #(
         .message_index(message_index),
         .message_first_psn(message_first_psn),
         .message_last_psn(message_last_psn),
+        .message_in_ring(message_in_ring),
         .message_address(message_address),
         .message_length(message_length),
         .message_identifier(message_identifier),
@@ -759,6 +807,8 @@ module ernic_control #(
         .m_completion_identifier(completion_identifier),
         .m_completion_opcode(completion_opcode),
         .m_completion_error(completion_error),
+        .m_completion_waits(completion_waits),
+        .m_completion_writes(completion_writes),
         .progress_valid(progress_valid),
         .retry_valid(retry_valid),
         .timed_valid(ack_timed_valid),
@@ -777,6 +827,7 @@ module ernic_control #(
         .send_done(send_done),
         .send_oldest_psn(send_oldest_psn),
         .send_acked_offset(send_acked_offset),
+        .send_reads_done(send_reads_done),
         .timer_load(timer_load),
         .timer_qp(timer_qp),
         .timer_oldest_psn(timer_oldest_psn),
@@ -839,6 +890,9 @@ module ernic_control #(
         .s_completion_identifier(completion_identifier),
         .s_completion_opcode(completion_opcode),
         .s_completion_error(completion_error),
+        .s_completion_waits(completion_waits),
+        .s_completion_writes(completion_writes),
+        .writes_done(read_writes_done),
         .completion_load(completion_load),
         .completion_qp(completion_qp),
         .completion_base(completion_base),

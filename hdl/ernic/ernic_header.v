@@ -4,6 +4,7 @@
 
 `timescale 1ns / 1fs
 `default_nettype none
+`include "ernic_command.vh"
 
 module ernic_header (
     input  wire         clk,
@@ -14,29 +15,18 @@ module ernic_header (
     input  wire [31:0]  local_ip,
     input  wire [15:0]  udp_source_port,
 
-    // Fields of the packet, taken when s_valid is high.
+    // Packet, taken when s_valid is high: which extension headers it has, IPv4 total length in octets, padding, all else.
     input  wire         s_valid,
     input  wire         s_has_reth,
+    input  wire         s_has_deth,
     input  wire         s_has_word,
     input  wire         s_is_key,
-    // IPv4 total length in octets.
     input  wire [12:0]  s_ip_length,
     input  wire [1:0]   s_pad,
-    input  wire [7:0]   s_opcode,
-    input  wire         s_solicited,
-    input  wire         s_migreq,
-    input  wire         s_ack_request,
-    input  wire [15:0]  s_pkey,
-    input  wire [23:0]  s_dest_qpn,
-    input  wire [23:0]  s_psn,
-    input  wire [63:0]  s_remote_address,
-    input  wire [31:0]  s_remote_key,
-    input  wire [31:0]  s_dma_length,
-    input  wire [31:0]  s_immediate,
-    input  wire [47:0]  s_dest_mac,
-    input  wire [31:0]  s_dest_ip,
-    input  wire [7:0]   s_traffic_class,
-    input  wire [7:0]   s_ttl,
+    // verilator lint_off UNUSEDSIGNAL
+    // Where the payload is does not show in the headers.
+    input  wire [`EB_CMD_WIDTH-1:0] s_cmd,
+    // verilator lint_on UNUSEDSIGNAL
 
     // 74 octets, octet 0 in bits 7:0; zero behind the last header.
     output reg  [591:0] m_header
@@ -69,8 +59,11 @@ module ernic_header (
     reg [15:0]  summed_udp_length;
     reg [19:0]  summed_sum;
 
-    wire [127:0] reth = {s_remote_address, s_remote_key, s_dma_length};
-    wire [31:0]  word = s_is_key ? s_remote_key : s_immediate;
+    wire [31:0]  remote_key = s_cmd[`EB_CMD_REMOTE_KEY];
+    wire [31:0]  dest_ip = s_cmd[`EB_CMD_DEST_IP];
+    wire [127:0] reth = {s_cmd[`EB_CMD_REMOTE_ADDRESS], remote_key, s_cmd[`EB_CMD_DMA_LENGTH]};
+    wire [63:0]  deth = {s_cmd[`EB_CMD_QKEY], 8'h0, s_cmd[`EB_CMD_SOURCE_QPN]};
+    wire [31:0]  word = !s_has_word ? 32'h0 : s_is_key ? remote_key : s_cmd[`EB_CMD_IMMEDIATE];
 
     wire [16:0]  folded_once = {1'b0, summed_sum[15:0]} + {13'h0, summed_sum[19:16]};
     wire [15:0]  checksum = ~(folded_once[15:0] + {15'h0, folded_once[16]});
@@ -92,19 +85,19 @@ module ernic_header (
         summed_valid <= given_valid;
         if (s_valid) begin
             given_bth <= {
-                s_opcode, s_solicited, s_migreq, s_pad, 4'h0, s_pkey, 8'h0, s_dest_qpn, s_ack_request, 7'h0, s_psn
+                s_cmd[`EB_CMD_OPCODE], s_cmd[`EB_CMD_SOLICITED], s_cmd[`EB_CMD_MIGREQ], s_pad, 4'h0, s_cmd[`EB_CMD_PKEY],
+                1'b0, s_cmd[`EB_CMD_BECN], 6'h0, s_cmd[`EB_CMD_DEST_QPN], s_cmd[`EB_CMD_ACK_REQUEST], 7'h0, s_cmd[`EB_CMD_PSN]
             };
-            case ({s_has_reth, s_has_word})
-                2'b00: given_extension <= 160'h0;
-                2'b01: given_extension <= {word, 128'h0};
-                2'b10: given_extension <= {reth, 32'h0};
+            case ({s_has_reth, s_has_deth})
+                2'b00: given_extension <= {word, 128'h0};
+                2'b01: given_extension <= {deth, word, 64'h0};
                 default: given_extension <= {reth, word};
             endcase
-            given_mac <= s_dest_mac;
-            given_ip <= s_dest_ip;
-            given_ttl_class <= {s_ttl, s_traffic_class};
+            given_mac <= s_cmd[`EB_CMD_DEST_MAC];
+            given_ip <= dest_ip;
+            given_ttl_class <= {s_cmd[`EB_CMD_TTL], s_cmd[`EB_CMD_TRAFFIC_CLASS]};
             given_length <= {3'h0, s_ip_length};
-            given_ip_sum <= {1'b0, s_dest_ip[31:16]} + {1'b0, s_dest_ip[15:0]};
+            given_ip_sum <= {1'b0, dest_ip[31:16]} + {1'b0, dest_ip[15:0]};
         end
         if (given_valid) begin
             summed_bth <= given_bth;

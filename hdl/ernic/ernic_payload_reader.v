@@ -1,4 +1,4 @@
-// Takes ring rows when they come and turns them so that each octet stands in the lane of its beat.
+// Takes rows of ring or stage when they come and turns them so that each octet stands in the lane of its beat.
 //
 // A row is rotated once. Its octets then belong to two beats, split at the lane of the rotation: lanes from there on are this
 // beat's, those below come from the row before.
@@ -12,6 +12,7 @@ module ernic_payload_reader (
 
     // Slots of the sequencer, a cycle behind their ring read; s_header_beat is a beat 0 ahead of it.
     input  wire         s_row,
+    input  wire         s_staged,
     input  wire         s_beat,
     input  wire         s_first,
     input  wire         s_second,
@@ -26,6 +27,7 @@ module ernic_payload_reader (
 
     // Data of a ring read, two cycles behind its slot.
     input  wire [511:0] ring_read_data,
+    input  wire [511:0] stage_read_data,
 
     // Beat: rotated rows with the lanes to take of each; all other lanes are for header, padding and ICRC.
     output reg          m_beat,
@@ -44,6 +46,7 @@ module ernic_payload_reader (
     localparam [63:0] ALL = 64'hffff_ffff_ffff_ffff;
 
     reg         wait_row;
+    reg         wait_staged;
     reg         wait_beat;
     reg         wait_first;
     reg         wait_second;
@@ -56,6 +59,7 @@ module ernic_payload_reader (
     reg [3:0]   wait_icrc_word;
 
     reg         data_row;
+    reg         data_staged;
     reg         data_beat;
     reg         data_first;
     reg         data_second;
@@ -75,7 +79,7 @@ module ernic_payload_reader (
     always @* begin
         turned = 1024'h0;
         if (data_row) begin
-            turned = {ring_read_data, ring_read_data} << {data_rotate, 3'b000};
+            turned = {2{data_staged ? stage_read_data : ring_read_data}} << {data_rotate, 3'b000};
         end
     end
 
@@ -92,6 +96,7 @@ module ernic_payload_reader (
             wait_icrc_here <= 1'b0;
             wait_icrc_rest <= 1'b0;
         end else if (s_row || s_beat) begin
+            wait_staged <= s_staged;
             wait_first <= s_first;
             wait_second <= s_second;
             wait_last <= s_last;
@@ -106,6 +111,7 @@ module ernic_payload_reader (
         data_row <= wait_row;
         data_beat <= wait_beat;
         if (wait_row || wait_beat) begin
+            data_staged <= wait_staged;
             data_first <= wait_first;
             data_second <= wait_second;
             data_last <= wait_last;

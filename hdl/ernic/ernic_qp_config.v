@@ -43,6 +43,14 @@ module ernic_qp_config #(
     output reg  [23:0]         send_dest_qpn,
     output reg  [47:0]         send_dest_mac,
     output reg  [31:0]         send_dest_ip,
+    output reg  [31:0]         send_qkey,
+    output reg                 send_write_each,
+    output reg  [7:0]          send_reads,
+    output reg  [63:5]         send_base,
+    output reg  [15:0]         send_depth,
+    // Service level (1 to 3) and transport (0 RC, 1 UC, 2 UD) of all queue pairs.
+    output reg  [2*NUM_QP-1:0] qp_level,
+    output reg  [2*NUM_QP-1:0] qp_transport,
 
     // Fetch of send queue entries.
     input  wire                fetch_load,
@@ -99,6 +107,15 @@ module ernic_qp_config #(
     reg [31:0] ip3         [0:NUM_QP-1];
     reg [31:0] ip4         [0:NUM_QP-1];
     reg [31:0] pd          [0:NUM_QP-1];
+    reg [31:0] qpext       [0:NUM_QP-1];
+    reg [31:0] qkey        [0:NUM_QP-1];
+
+    localparam [1:0] IMAGE_DATA = 2'd2;
+    localparam [1:0] DATAGRAM = 2'd2;
+    // Of queue pair 1 (IBTA vol. 1, 3.5.3).
+    localparam [31:0] MANAGEMENT_QKEY = 32'h80010000;
+    // Default partition, 64 hops, best effort.
+    localparam [31:0] MANAGEMENT_CONF = {16'hffff, 8'd64, 8'd0};
 
     // One write port an array: the register bus, or zero for all of a queue pair or for what belongs to its connection.
     wire                write = sweep_valid || clear_valid || write_valid;
@@ -133,6 +150,12 @@ module ernic_qp_config #(
             if (sweep_valid || offset == `EB_ERNIC_QP_IPDESADDR3) ip3[index] <= data;
             if (sweep_valid || offset == `EB_ERNIC_QP_IPDESADDR4) ip4[index] <= data;
             if (sweep_valid || offset == `EB_ERNIC_QP_PD) pd[index] <= data & `EB_ERNIC_QP_PD_MASK;
+            if (sweep_valid || offset == `EB_ERNIC_QP_QPEXT) begin
+                qpext[index] <= data & `EB_ERNIC_QP_QPEXT_MASK;
+                qp_level[2*index +: 2] <= data[1:0] == 2'd0 ? IMAGE_DATA : data[1:0];
+                qp_transport[2*index +: 2] <= index == {QP_WIDTH{1'b0}} ? DATAGRAM : data[5:4];
+            end
+            if (sweep_valid || offset == `EB_ERNIC_QP_QKEY) qkey[index] <= data;
         end
     end
 
@@ -164,17 +187,23 @@ module ernic_qp_config #(
                 `EB_ERNIC_QP_IPDESADDR3: read_data <= ip3[read_qp];
                 `EB_ERNIC_QP_IPDESADDR4: read_data <= ip4[read_qp];
                 `EB_ERNIC_QP_PD: read_data <= pd[read_qp];
+                `EB_ERNIC_QP_QPEXT: read_data <= qpext[read_qp];
+                `EB_ERNIC_QP_QKEY: read_data <= qkey[read_qp];
                 default: read_data <= 32'd0;
             endcase
         end
         if (send_load) begin
             send_pmtu <= qpconf[send_qp][10:8];
-            send_pkey <= qpadvconf[send_qp][31:16];
-            send_ttl <= qpadvconf[send_qp][15:8];
-            send_traffic_class <= qpadvconf[send_qp][7:0];
+            // Queue pair 1 has no register for these.
+            {send_pkey, send_ttl, send_traffic_class} <= send_qp == {QP_WIDTH{1'b0}} ? MANAGEMENT_CONF : qpadvconf[send_qp];
             send_dest_qpn <= destqpconf[send_qp][23:0];
             send_dest_mac <= {mac_msb[send_qp][15:0], mac_lsb[send_qp]};
             send_dest_ip <= ip1[send_qp];
+            send_qkey <= send_qp == {QP_WIDTH{1'b0}} ? MANAGEMENT_QKEY : qkey[send_qp];
+            send_write_each <= qpext[send_qp][6];
+            send_reads <= qpext[send_qp][15:8];
+            send_base <= {sqba_msb[send_qp], sqba[send_qp][31:5]};
+            send_depth <= qdepth[send_qp][15:0];
         end
         if (fetch_load) begin
             fetch_base <= {sqba_msb[fetch_qp], sqba[fetch_qp][31:5]};
@@ -195,7 +224,8 @@ module ernic_qp_config #(
             completion_write <= qpconf[completion_qp][5];
             completion_interrupt <= qpconf[completion_qp][3];
         end
-        if (timer_load) timer_timeout <= timeoutconf[timer_qp][5:0];
+        // Only a reliable connection waits for anything.
+        if (timer_load) timer_timeout <= qp_transport[2*timer_qp +: 2] == 2'd0 ? timeoutconf[timer_qp][5:0] : 6'd0;
     end
 
 endmodule

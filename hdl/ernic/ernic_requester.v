@@ -1,14 +1,15 @@
-// Turns send queue entries into packets: chooses a queue pair, then gives the datapath one packet's command, every four cycles.
+// Turns send queue entries into packets: chooses a queue pair, then gives one packet's command, every four cycles.
 //
 // A queue pair stands at (entry, byte offset in it, PSN). Sending moves it on; a retry moves it back to the oldest packet that
 // is not acknowledged, which may lie in the middle of a message, and what was sent before is then sent again by the same steps.
-// Nothing is copied: the payload is read from the ring again.
+// Nothing is copied: the payload is read from ring or memory again. A READ takes one packet here and the PSNs of its responses.
 //
 // A queue pair is looked at when its bit in `ready` is set, by whatever may have given it work, and loses the bit when there is
 // none. After an error its entries are started without a packet, so that all of them complete (with an error) in order.
 
 `timescale 1ns / 1fs
 `default_nettype none
+`include "ernic_command.vh"
 
 module ernic_requester #(
     // Queue pairs. At least 2.
@@ -29,6 +30,9 @@ module ernic_requester #(
     input  wire [NUM_QP-1:0]      qp_enabled,
     input  wire [NUM_QP-1:0]      qp_fatal,
     input  wire [NUM_QP-1:0]      qp_waiting,
+    // Service level (1 to 3) and transport (0 RC, 1 UC, 2 UD) of each queue pair.
+    input  wire [2*NUM_QP-1:0]    qp_level,
+    input  wire [2*NUM_QP-1:0]    qp_transport,
     input  wire [7:0]             ack_interval,
     input  wire                   migreq,
 
@@ -62,16 +66,22 @@ module ernic_requester #(
     input  wire [23:0]            send_dest_qpn,
     input  wire [47:0]            send_dest_mac,
     input  wire [31:0]            send_dest_ip,
+    input  wire [31:0]            send_qkey,
+    input  wire                   send_write_each,
+    input  wire [7:0]             send_reads,
+    input  wire [63:5]            send_base,
+    input  wire [15:0]            send_depth,
     input  wire [15:0]            send_filled,
     input  wire [15:0]            send_done,
     input  wire [23:0]            send_oldest_psn,
     input  wire [23:0]            send_acked_offset,
+    input  wire [7:0]             send_reads_done,
     // Its present entry, one cycle after the load.
     output wire                   wqe_load,
     output wire [15:0]            wqe_number,
     input  wire                   wqe_good,
     input  wire [15:0]            wqe_identifier,
-    input  wire [31:0]            wqe_local_address,
+    input  wire [63:0]            wqe_local_address,
     input  wire [31:0]            wqe_length,
     input  wire [7:0]             wqe_opcode,
     input  wire [63:0]            wqe_remote_address,
@@ -91,7 +101,8 @@ module ernic_requester #(
     output wire [INDEX_WIDTH-1:0] started_index,
     output wire [23:0]            started_first_psn,
     output reg  [23:0]            started_last_psn,
-    output wire [31:0]            started_address,
+    output wire                   started_in_ring,
+    output wire [63:0]            started_address,
     output wire [23:0]            started_length,
     output wire [15:0]            started_identifier,
     output wire [7:0]             started_opcode,
@@ -123,44 +134,43 @@ module ernic_requester #(
     output reg  [23:0]            status_next_psn,
     output reg  [23:0]            status_ssn,
 
-    // Packets for the datapath.
-    output reg                    m_cmd_valid,
-    input  wire                   m_cmd_ready,
-    output reg  [7:0]             m_cmd_opcode,
-    output wire                   m_cmd_solicited,
-    output wire                   m_cmd_migreq,
-    output reg                    m_cmd_ack_request,
-    output reg  [15:0]            m_cmd_pkey,
-    output reg  [23:0]            m_cmd_dest_qpn,
-    output reg  [23:0]            m_cmd_psn,
-    output reg  [63:0]            m_cmd_remote_address,
-    output reg  [31:0]            m_cmd_remote_key,
-    output reg  [31:0]            m_cmd_dma_length,
-    output reg  [31:0]            m_cmd_immediate,
-    output reg  [31:0]            m_cmd_local_address,
-    output reg  [12:0]            m_cmd_payload_bytes,
-    output reg  [47:0]            m_cmd_dest_mac,
-    output reg  [31:0]            m_cmd_dest_ip,
-    output reg  [7:0]             m_cmd_traffic_class,
-    output reg  [7:0]             m_cmd_ttl
+    // Packets, each at a level that has room.
+    input  wire [3:0]             level_ready,
+    output wire                   m_cmd_valid,
+    output wire [1:0]             m_cmd_level,
+    output wire [`EB_CMD_WIDTH-1:0] m_cmd
 );
 
-    // Queue entry opcodes (PG332) and packet opcodes (IBTA vol. 1, 9.2.1).
+    // Queue entry opcodes (PG332).
     localparam [7:0] WQE_WRITE = 8'h00;
     localparam [7:0] WQE_WRITE_IMMEDIATE = 8'h01;
-    localparam [7:0] RC_WRITE_FIRST = 8'h06;
-    localparam [7:0] RC_WRITE_MIDDLE = 8'h07;
-    localparam [7:0] RC_WRITE_LAST = 8'h08;
-    localparam [7:0] RC_WRITE_LAST_IMMEDIATE = 8'h09;
-    localparam [7:0] RC_WRITE_ONLY = 8'h0a;
-    localparam [7:0] RC_WRITE_ONLY_IMMEDIATE = 8'h0b;
+    localparam [7:0] WQE_SEND = 8'h02;
+    localparam [7:0] WQE_SEND_IMMEDIATE = 8'h03;
+    localparam [7:0] WQE_READ = 8'h04;
+    localparam [7:0] WQE_SEND_INVALIDATE = 8'h0c;
+    // Packet opcodes: transport and operation (IBTA vol. 1, 9.2.1). An operation is a kind's first one plus its place.
+    localparam [4:0] SEND_FIRST = 5'h00;
+    localparam [4:0] WRITE_FIRST = 5'h06;
+    localparam [4:0] PLACE_MIDDLE = 5'd1;
+    localparam [4:0] PLACE_LAST = 5'd2;
+    localparam [4:0] PLACE_ONLY = 5'd4;
+    localparam [4:0] READ_REQUEST = 5'h0c;
+    localparam [4:0] SEND_LAST_INVALIDATE = 5'h16;
+    localparam [4:0] SEND_ONLY_INVALIDATE = 5'h17;
+    localparam [1:0] RC = 2'd0;
+    localparam [1:0] UC = 2'd1;
+    localparam [1:0] UD = 2'd2;
+    // A SEND of no more octets has them in the entry, from this octet on.
+    localparam [31:0] INLINE_LENGTH = 32'd16;
+    localparam [5:0] INLINE_OFFSET = 6'd32;
     // Longest message: 8 MiB.
     localparam [31:0] MAX_LENGTH = 32'd8388608;
     localparam [23:0] MAX_PACKETS = PACKETS_IN_FLIGHT;
     // PSNs that far on are behind.
     localparam [23:0] PSN_HALF = 24'h800000;
     localparam [15:0] MAX_MESSAGES = OUTSTANDING;
-    localparam [31:0] RING_MASK = RING_BYTES - 1;
+    localparam RING_WIDTH = $clog2(RING_BYTES);
+    localparam [63:0] RING_MASK = RING_BYTES - 1;
 
     // --------------------------------------------------------------------------------------------- position of each queue pair
 
@@ -171,6 +181,9 @@ module ernic_requester #(
     reg [23:0]       next_psn   [0:NUM_QP-1];
     reg [23:0]       ssn        [0:NUM_QP-1];
     reg [7:0]        since_ack  [0:NUM_QP-1];
+    reg [7:0]        reads      [0:NUM_QP-1];
+    // Which connection of the queue pair it is, so that late reports of the one before are known.
+    reg [1:0]        epoch      [0:NUM_QP-1];
     // Met an entry that cannot be executed: stops until the error is known everywhere.
     reg [NUM_QP-1:0] halted;
     reg [NUM_QP-1:0] ready;
@@ -198,11 +211,19 @@ module ernic_requester #(
     wire                any_ready;
     wire [QP_WIDTH-1:0] choice;
     wire                choosing_again = state == CALCULATE;
+    wire [NUM_QP-1:0]   in_hand = choosing_again ? {{(NUM_QP-1){1'b0}}, 1'b1} << qp : {NUM_QP{1'b0}};
+    reg  [NUM_QP-1:0]   has_room;
+    integer             index;
+
+    // What is only to be completed with an error needs no room.
+    always @* begin
+        for (index = 0; index < NUM_QP; index = index + 1) has_room[index] = level_ready[qp_level[2*index +: 2]] || qp_fatal[index];
+    end
 
     ernic_qp_arbiter #(
         .NUM_QP(NUM_QP)
     ) arbiter (
-        .request(choosing_again ? ready | ({{(NUM_QP-1){1'b0}}, 1'b1} << qp) : ready),
+        .request((ready | in_hand) & has_room),
         .last(qp),
         .any(any_ready),
         .grant(choice)
@@ -216,6 +237,7 @@ module ernic_requester #(
     reg [23:0] q_next_psn;
     reg [23:0] q_ssn;
     reg [7:0]  q_since_ack;
+    reg [7:0]  q_reads;
     reg        q_enabled;
     reg        q_fatal;
     reg        q_waiting;
@@ -226,7 +248,7 @@ module ernic_requester #(
     assign send_qp = qp;
     assign wqe_load = state == DECIDE;
     assign wqe_number = q_current;
-    assign idle = state == IDLE && !any_ready;
+    assign idle = state == IDLE && ready == {NUM_QP{1'b0}};
 
     // ----------------------------------------------------------------------------------------------------------------- decide
 
@@ -251,35 +273,68 @@ module ernic_requester #(
     // -------------------------------------------------------------------------------------------------------------- calculate
 
     reg         alone;
+    reg         reads_full;
+    reg  [63:0] inline_address;
+    wire [1:0]  transport = qp_transport[2*qp +: 2];
     wire [12:0] pmtu_bytes = 13'd256 << send_pmtu;
     wire [23:0] left = wqe_length[23:0] - q_offset;
-    wire        last = left <= {11'd0, pmtu_bytes};
-    wire        first = q_offset == 24'd0;
-    wire        immediate = wqe_opcode == WQE_WRITE_IMMEDIATE;
-    // Management datagrams (queue pair 1) are not sent by this queue.
-    wire        executable = wqe_good && wqe_length <= MAX_LENGTH && (wqe_opcode == WQE_WRITE || immediate)
-        && qp != {QP_WIDTH{1'b0}};
-    // Packets of the message less one.
-    wire [23:0] length_less_one = wqe_length[23:0] - 24'd1;
-    wire [23:0] packets_less_one = wqe_length[23:0] == 24'd0 ? 24'd0 : length_less_one >> (4'd8 + {1'b0, send_pmtu});
+    wire        fits = left <= {11'd0, pmtu_bytes};
+    wire        is_read = wqe_opcode == WQE_READ;
+    wire        is_write = wqe_opcode == WQE_WRITE || wqe_opcode == WQE_WRITE_IMMEDIATE;
+    wire        is_send = wqe_opcode == WQE_SEND || wqe_opcode == WQE_SEND_IMMEDIATE || wqe_opcode == WQE_SEND_INVALIDATE;
+    wire        immediate = wqe_opcode == WQE_WRITE_IMMEDIATE || wqe_opcode == WQE_SEND_IMMEDIATE;
+    wire        invalidate = wqe_opcode == WQE_SEND_INVALIDATE;
+    wire        each = send_write_each && transport == UC && is_write;
+    wire        first = q_offset == 24'd0 || each;
+    wire        last = fits || is_read;
+    wire        in_entry = is_send && wqe_length <= INLINE_LENGTH;
+    wire        in_ring = wqe_local_address[63:RING_WIDTH] == {(64-RING_WIDTH){1'b0}} && !in_entry;
+    // Where a message may go depends on the transport; what is read must not overwrite samples.
+    wire        carried = transport == RC ? is_send || is_write || (is_read && !in_ring)
+        : transport == UC ? (is_send && !invalidate) || is_write : is_send && !invalidate && fits;
+    wire        executable = wqe_good && wqe_length <= MAX_LENGTH && carried;
+    // Packets to the end of the message less one.
+    wire [23:0] left_less_one = left - 24'd1;
+    wire [23:0] packets_less_one = left == 24'd0 ? 24'd0 : left_less_one >> (4'd8 + {1'b0, send_pmtu});
+
+    reg  [4:0]  operation;
+
+    always @* begin
+        case ({first, fits})
+            2'b11: operation = PLACE_ONLY;
+            2'b10: operation = each ? PLACE_ONLY : 5'd0;
+            2'b01: operation = PLACE_LAST;
+            default: operation = PLACE_MIDDLE;
+        endcase
+        operation = operation + (is_write ? WRITE_FIRST : SEND_FIRST) + {4'd0, immediate && fits};
+        if (invalidate && fits) operation = first ? SEND_ONLY_INVALIDATE : SEND_LAST_INVALIDATE;
+        if (is_read) operation = READ_REQUEST;
+    end
 
     reg         q_last;
-    reg  [7:0]  q_opcode;
+    reg  [4:0]  q_operation;
     reg  [12:0] q_bytes;
+    reg  [23:0] q_span;
+    reg         q_read;
+    reg         q_each;
+    reg         q_in_ring;
+    reg  [63:0] q_address;
 
     // ------------------------------------------------------------------------------------------------------------------ issue
 
-    wire        issue = state == ISSUE && (action != SEND || !m_cmd_valid || m_cmd_ready);
+    wire [1:0]  q_level = qp_level[2*qp +: 2];
+    wire        reliable = transport == RC;
+    wire        issue = state == ISSUE && (action != SEND || level_ready[q_level]);
     wire        issue_send = issue && action == SEND;
     // The last packet that may be in flight asks too: nothing more would leave until it is answered.
     wire        fills = q_psn - send_oldest_psn >= MAX_PACKETS - 24'd1;
-    wire        ask = q_last || fills || (ack_interval != 8'd0 && q_since_ack + 8'd1 >= ack_interval);
+    wire        ask = reliable && !q_read && (q_last || fills || (ack_interval != 8'd0 && q_since_ack + 8'd1 >= ack_interval));
     // Without a packet the entry counts as done with, too.
     wire        next_entry = q_last || action != SEND;
     wire        moved = (state == MOVE && target_buffered) || (state == REWIND && rewind_ready);
 
-    // A command comes in between two passes, or while another queue pair's packet waits for the datapath.
-    wire        between = state == IDLE || (state == ISSUE && !issue && command_qp != qp);
+    // A command comes in between two passes.
+    wire        between = state == IDLE;
     assign      command_done = command_valid && between && !sweep_valid;
 
     assign rewind_valid = state == REWIND;
@@ -290,17 +345,52 @@ module ernic_requester #(
     assign started_qp = qp;
     assign started_index = q_started[INDEX_WIDTH-1:0];
     assign started_first_psn = q_psn;
-    assign started_address = wqe_local_address & RING_MASK;
+    assign started_in_ring = q_in_ring;
+    assign started_address = q_address;
     assign started_length = wqe_length[23:0];
     assign started_identifier = wqe_identifier;
     assign started_opcode = wqe_opcode;
     assign flushed_valid = issue && (action == FLUSH || qp_fatal[qp]);
     assign illegal_valid = issue && action == ILLEGAL;
-    assign timed_valid = issue_send && q_psn == send_oldest_psn;
+    assign timed_valid = issue_send && reliable && q_psn == send_oldest_psn;
     assign sent_valid = issue_send;
     assign sent_again = !fresh;
-    assign m_cmd_solicited = 1'b0;
-    assign m_cmd_migreq = migreq;
+
+    // ---------------------------------------------------------------------------------------------------------------- command
+
+    wire [63:0] packet_address = q_address + {40'd0, q_offset};
+    wire [63:0] remote_offset = q_read || q_each ? {40'd0, q_offset} : 64'd0;
+    reg  [`EB_CMD_WIDTH-1:0] command;
+
+    always @* begin
+        command = {`EB_CMD_WIDTH{1'b0}};
+        command[`EB_CMD_OPCODE] = {transport == UD ? 3'b011 : {2'b00, transport == UC}, q_operation};
+        command[`EB_CMD_MIGREQ] = migreq;
+        command[`EB_CMD_ACK_REQUEST] = ask;
+        command[`EB_CMD_PKEY] = send_pkey;
+        command[`EB_CMD_DEST_QPN] = send_dest_qpn;
+        command[`EB_CMD_PSN] = q_psn;
+        command[`EB_CMD_REMOTE_ADDRESS] = wqe_remote_address + remote_offset;
+        command[`EB_CMD_REMOTE_KEY] = wqe_remote_key;
+        command[`EB_CMD_DMA_LENGTH] = q_each ? {19'd0, q_bytes} : wqe_length - remote_offset[31:0];
+        command[`EB_CMD_IMMEDIATE] = wqe_immediate;
+        command[`EB_CMD_QKEY] = send_qkey;
+        command[`EB_CMD_SOURCE_QPN] = {{(24-QP_WIDTH){1'b0}}, qp} + 24'd1;
+        command[`EB_CMD_PAYLOAD_BYTES] = q_read ? 13'd0 : q_bytes;
+        command[`EB_CMD_LOCAL_ADDRESS] = q_in_ring ? packet_address & RING_MASK : packet_address;
+        command[`EB_CMD_FROM_MEMORY] = !q_in_ring;
+        command[`EB_CMD_DEST_MAC] = send_dest_mac;
+        command[`EB_CMD_DEST_IP] = send_dest_ip;
+        command[`EB_CMD_TRAFFIC_CLASS] = send_traffic_class;
+        command[`EB_CMD_TTL] = send_ttl;
+        command[`EB_CMD_QP] = {{(8-QP_WIDTH){1'b0}}, qp};
+        command[`EB_CMD_REPORT] = !reliable;
+        command[`EB_CMD_EPOCH] = epoch[qp];
+    end
+
+    assign m_cmd_valid = issue_send;
+    assign m_cmd_level = q_level;
+    assign m_cmd = command;
 
     // ------------------------------------------------------------------------------------------------- one write port for each
 
@@ -313,6 +403,7 @@ module ernic_requester #(
     reg [23:0]         store_next_psn;
     reg [23:0]         store_ssn;
     reg [7:0]          store_since_ack;
+    reg [7:0]          store_reads;
     // Software may set a part only.
     reg                store_numbers;
     reg                store_psns;
@@ -327,6 +418,7 @@ module ernic_requester #(
         store_next_psn = q_next_psn;
         store_ssn = q_ssn;
         store_since_ack = q_since_ack;
+        store_reads = q_reads;
         store_numbers = 1'b1;
         store_psns = 1'b1;
         if (sweep_valid || command_done) begin
@@ -339,6 +431,7 @@ module ernic_requester #(
             store_next_psn = store_psn;
             store_ssn = 24'd0;
             store_since_ack = 8'd0;
+            store_reads = 8'd0;
             store_numbers = sweep_valid || !command_sets_psn;
             store_psns = sweep_valid || !command_sets_number;
         end else if (issue) begin
@@ -348,10 +441,11 @@ module ernic_requester #(
             if (starting) begin
                 store_started = q_started + 16'd1;
                 store_ssn = q_ssn + 24'd1;
+                store_reads = q_reads + {7'd0, wqe_opcode == WQE_READ};
             end
             if (action == SEND) begin
-                store_psn = q_psn + 24'd1;
-                if (fresh) store_next_psn = q_psn + 24'd1;
+                store_psn = q_psn + q_span;
+                if (fresh) store_next_psn = q_psn + q_span;
                 store_since_ack = ask ? 8'd0 : q_since_ack + 8'd1;
             end
         end else if (moved) begin
@@ -369,6 +463,7 @@ module ernic_requester #(
             started[store_qp] <= store_started;
             offset[store_qp] <= store_offset;
             ssn[store_qp] <= store_ssn;
+            reads[store_qp] <= store_reads;
         end
         if (store && store_psns) begin
             psn[store_qp] <= store_psn;
@@ -383,6 +478,7 @@ module ernic_requester #(
             q_next_psn <= next_psn[qp];
             q_ssn <= ssn[qp];
             q_since_ack <= since_ack[qp];
+            q_reads <= reads[qp];
         end
         if (fetch_load) fetch_current <= current[fetch_qp];
         if (ack_load) begin
@@ -406,7 +502,7 @@ module ernic_requester #(
             ready[qp] <= 1'b0;
             retry[qp] <= 1'b0;
         end
-        if ((issue && action != ILLEGAL) || moved) ready[qp] <= 1'b1;
+        if ((state == ISSUE && action != ILLEGAL) || moved) ready[qp] <= 1'b1;
         if (filled_valid) ready[filled_qp] <= 1'b1;
         if (progress_valid) ready[progress_qp] <= 1'b1;
         if (retry_valid) begin
@@ -414,7 +510,9 @@ module ernic_requester #(
             retry[retry_qp] <= 1'b1;
         end
         if (illegal_valid) halted[qp] <= 1'b1;
+        if (sweep_valid) epoch[sweep_qp] <= 2'd0;
         if (command_done && !command_sets_psn && !command_sets_number) begin
+            epoch[command_qp] <= epoch[command_qp] + 2'd1;
             halted[command_qp] <= 1'b0;
             retry[command_qp] <= 1'b0;
         end
@@ -428,12 +526,10 @@ module ernic_requester #(
     // ------------------------------------------------------------------------------------------------------------------ passes
 
     always @(posedge clk) begin
-        if (m_cmd_ready) m_cmd_valid <= 1'b0;
-
         case (state)
             IDLE:
-                if ((filled_valid || any_ready) && engine_enabled && !command_valid) begin
-                    qp <= any_ready ? choice : filled_qp;
+                if (any_ready && engine_enabled && !command_valid) begin
+                    qp <= choice;
                     state <= LOAD;
                 end
             LOAD: begin
@@ -451,6 +547,8 @@ module ernic_requester #(
                 target_psn <= send_oldest_psn;
                 target_offset <= send_acked_offset;
                 alone <= q_started == send_done;
+                reads_full <= starting && q_reads - send_reads_done >= (send_reads == 8'd0 ? 8'd1 : send_reads);
+                inline_address <= {send_base, 5'd0} + {42'd0, q_current & (send_depth - 16'd1), INLINE_OFFSET};
                 if (q_enabled && q_fatal) begin
                     action <= FLUSH;
                     target_number <= q_started;
@@ -465,58 +563,37 @@ module ernic_requester #(
             end
             CALCULATE: begin
                 following <= choice;
-                following_valid <= engine_enabled;
+                following_valid <= engine_enabled && any_ready;
                 q_last <= last;
-                q_bytes <= last ? left[12:0] : pmtu_bytes;
+                q_bytes <= fits ? left[12:0] : pmtu_bytes;
                 started_last_psn <= q_psn + packets_less_one;
-                case ({first, last, immediate})
-                    3'b100, 3'b101: q_opcode <= RC_WRITE_FIRST;
-                    3'b010: q_opcode <= RC_WRITE_LAST;
-                    3'b011: q_opcode <= RC_WRITE_LAST_IMMEDIATE;
-                    3'b110: q_opcode <= RC_WRITE_ONLY;
-                    3'b111: q_opcode <= RC_WRITE_ONLY_IMMEDIATE;
-                    default: q_opcode <= RC_WRITE_MIDDLE;
-                endcase
+                q_operation <= operation;
+                q_span <= is_read ? packets_less_one + 24'd1 : 24'd1;
+                q_read <= is_read;
+                q_each <= each;
+                q_in_ring <= in_ring;
+                q_address <= in_entry ? inline_address : wqe_local_address;
                 state <= ISSUE;
                 if (action == SEND && !executable) begin
                     // What was posted before it comes to its end first.
                     action <= ILLEGAL;
                     if (starting && !alone) state <= IDLE;
-                end
-            end
-            ISSUE:
-                if (issue) begin
-                    qp <= following;
-                    state <= following_valid && !command_valid ? LOAD : IDLE;
-                    if (action == SEND) begin
-                        m_cmd_valid <= 1'b1;
-                        m_cmd_opcode <= q_opcode;
-                        m_cmd_ack_request <= ask;
-                        m_cmd_pkey <= send_pkey;
-                        m_cmd_dest_qpn <= send_dest_qpn;
-                        m_cmd_psn <= q_psn;
-                        m_cmd_remote_address <= wqe_remote_address;
-                        m_cmd_remote_key <= wqe_remote_key;
-                        m_cmd_dma_length <= wqe_length;
-                        m_cmd_immediate <= wqe_immediate;
-                        m_cmd_local_address <= (wqe_local_address + {8'd0, q_offset}) & RING_MASK;
-                        m_cmd_payload_bytes <= q_bytes;
-                        m_cmd_dest_mac <= send_dest_mac;
-                        m_cmd_dest_ip <= send_dest_ip;
-                        m_cmd_traffic_class <= send_traffic_class;
-                        m_cmd_ttl <= send_ttl;
-                    end
-                end else if (!qp_enabled[qp]) begin
-                    // Disabled meanwhile: not to be waited for.
+                end else if (action == SEND && is_read && reads_full) begin
+                    // Goes on when one of those before it has got all its data.
                     state <= IDLE;
                 end
+            end
+            ISSUE: begin
+                // Without room after all the queue pair is chosen again later; others are not to wait for it.
+                if (issue) qp <= following;
+                state <= issue && following_valid && !command_valid ? LOAD : IDLE;
+            end
             MOVE: state <= target_buffered ? IDLE : REWIND;
             default: if (rewind_ready) state <= IDLE;
         endcase
         if (rst) begin
             state <= IDLE;
             qp <= {QP_WIDTH{1'b0}};
-            m_cmd_valid <= 1'b0;
         end
     end
 

@@ -1,3 +1,4 @@
+../lib/sync_fifo.v
 ernic_icrc.v
 ernic_icrc_rewind.v
 ernic_opcode_layout.v

@@ -1,10 +1,11 @@
-// Transmit datapath: packet commands in, Ethernet frames out, payload straight from the ring.
+// Transmit datapath: packet commands in, Ethernet frames out, payload straight from the ring or from the stage.
 
 `timescale 1ns / 1fs
 `default_nettype none
+`include "ernic_command.vh"
 
 module ernic_transmit #(
-    // Ring size in bytes. Power of two, at least 128.
+    // Ring size in bytes. Power of two, at least 4096.
     parameter RING_BYTES = 4194304,
     // 1 keeps pauses out of frames at the cost of five cycles before each first beat after idle; 0 or 1.
     parameter GAPLESS = 0,
@@ -19,32 +20,21 @@ module ernic_transmit #(
     input  wire [31:0]          local_ip,
     input  wire [15:0]          udp_source_port,
 
-    // Packet command. The opcode says which extension headers there are: RETH from remote address, remote key and DMA length;
-    // ImmDt or AETH from immediate; IETH from remote key. Payload is read from local_address, modulo the ring.
+    // Packet command. Payload is read from the ring at its local address (modulo its size), or if it is in memory from an area
+    // of the stage, where it stands at its local address modulo 4096.
     input  wire                 s_cmd_valid,
     output wire                 s_cmd_ready,
-    input  wire [7:0]           s_cmd_opcode,
-    input  wire                 s_cmd_solicited,
-    input  wire                 s_cmd_migreq,
-    input  wire                 s_cmd_ack_request,
-    input  wire [15:0]          s_cmd_pkey,
-    input  wire [23:0]          s_cmd_dest_qpn,
-    input  wire [23:0]          s_cmd_psn,
-    input  wire [63:0]          s_cmd_remote_address,
-    input  wire [31:0]          s_cmd_remote_key,
-    input  wire [31:0]          s_cmd_dma_length,
-    input  wire [31:0]          s_cmd_immediate,
-    input  wire [31:0]          s_cmd_local_address,
-    input  wire [12:0]          s_cmd_payload_bytes,
-    input  wire [47:0]          s_cmd_dest_mac,
-    input  wire [31:0]          s_cmd_dest_ip,
-    input  wire [7:0]           s_cmd_traffic_class,
-    input  wire [7:0]           s_cmd_ttl,
+    input  wire [`EB_CMD_WIDTH-1:0] s_cmd,
+    input  wire [2:0]           s_cmd_area,
 
     // Ring read port: a 64-byte row, data three cycles after enable.
     output wire                 ring_read_enable,
     output wire [ROW_WIDTH-1:0] ring_read_row,
     input  wire [511:0]         ring_read_data,
+    // Stage read port, the same.
+    output wire                 stage_read_enable,
+    output wire [8:0]           stage_read_row,
+    input  wire [511:0]         stage_read_data,
 
     // Ethernet frames without FCS, octet 0 in bits 7:0.
     output wire [511:0]         m_axis_tdata,
@@ -55,7 +45,12 @@ module ernic_transmit #(
 
     // First, last beat of a packet accepted by the MAC, in the cycle of acceptance.
     output wire                 m_packet_first,
-    output wire                 m_packet_last
+    output wire                 m_packet_last,
+    // A packet has left that was to be reported.
+    output wire                 m_report_valid,
+    output wire [7:0]           m_report_qp,
+    output wire [1:0]           m_report_epoch,
+    output wire [23:0]          m_report_psn
 );
 
     localparam FIFO_BEATS = 16;
@@ -64,22 +59,30 @@ module ernic_transmit #(
     localparam [12:0] ETHERNET_OCTETS = 13'd14;
     localparam [12:0] ICRC_OCTETS = 13'd4;
 
+    wire [12:0] payload_bytes = s_cmd[`EB_CMD_PAYLOAD_BYTES];
+    // verilator lint_off UNUSEDSIGNAL
+    // Addresses wrap at the end of ring and stage.
+    wire [63:0] local_address = s_cmd[`EB_CMD_LOCAL_ADDRESS];
+    // verilator lint_on UNUSEDSIGNAL
     wire        has_reth;
+    wire        has_deth;
     wire        has_word;
     wire        is_key;
 
     ernic_opcode_layout layout (
-        .opcode(s_cmd_opcode),
+        .opcode(s_cmd[`EB_CMD_OPCODE]),
         .has_reth(has_reth),
+        .has_deth(has_deth),
         .has_word(has_word),
         .is_key(is_key)
     );
 
-    wire [6:0]  header_octets = BASE_OCTETS + {2'h0, has_reth, 1'b0, has_word, 2'h0};
-    wire [12:0] padded_octets = (s_cmd_payload_bytes + 13'd3) & 13'h1ffc;
-    wire [1:0]  pad = 2'd0 - s_cmd_payload_bytes[1:0];
+    wire [6:0]  header_octets = BASE_OCTETS + {2'h0, has_reth, has_deth, has_word, 2'h0};
+    wire [12:0] padded_octets = (payload_bytes + 13'd3) & 13'h1ffc;
+    wire [1:0]  pad = 2'd0 - payload_bytes[1:0];
     wire [12:0] icrc_offset = {6'h0, header_octets} + padded_octets;
     wire [12:0] ip_length = icrc_offset + ICRC_OCTETS - ETHERNET_OCTETS;
+    wire        accepted = s_cmd_valid && s_cmd_ready;
 
     wire [591:0] header;
 
@@ -89,31 +92,19 @@ module ernic_transmit #(
         .local_mac(local_mac),
         .local_ip(local_ip),
         .udp_source_port(udp_source_port),
-        .s_valid(s_cmd_valid && s_cmd_ready),
+        .s_valid(accepted),
         .s_has_reth(has_reth),
+        .s_has_deth(has_deth),
         .s_has_word(has_word),
         .s_is_key(is_key),
         .s_ip_length(ip_length),
         .s_pad(pad),
-        .s_opcode(s_cmd_opcode),
-        .s_solicited(s_cmd_solicited),
-        .s_migreq(s_cmd_migreq),
-        .s_ack_request(s_cmd_ack_request),
-        .s_pkey(s_cmd_pkey),
-        .s_dest_qpn(s_cmd_dest_qpn),
-        .s_psn(s_cmd_psn),
-        .s_remote_address(s_cmd_remote_address),
-        .s_remote_key(s_cmd_remote_key),
-        .s_dma_length(s_cmd_dma_length),
-        .s_immediate(s_cmd_immediate),
-        .s_dest_mac(s_cmd_dest_mac),
-        .s_dest_ip(s_cmd_dest_ip),
-        .s_traffic_class(s_cmd_traffic_class),
-        .s_ttl(s_cmd_ttl),
+        .s_cmd(s_cmd),
         .m_header(header)
     );
 
     wire       slot_row;
+    wire       slot_staged;
     wire       slot_beat;
     wire       slot_first;
     wire       slot_second;
@@ -136,12 +127,17 @@ module ernic_transmit #(
         .s_valid(s_cmd_valid),
         .s_ready(s_cmd_ready),
         .s_header_octets(header_octets),
-        .s_local_address(s_cmd_local_address),
-        .s_payload_octets(s_cmd_payload_bytes),
+        .s_local_address(local_address[31:0]),
+        .s_staged(s_cmd[`EB_CMD_FROM_MEMORY]),
+        .s_area(s_cmd_area),
+        .s_payload_octets(payload_bytes),
         .s_icrc_offset(icrc_offset),
         .ring_read_enable(ring_read_enable),
         .ring_read_row(ring_read_row),
+        .stage_read_enable(stage_read_enable),
+        .stage_read_row(stage_read_row),
         .m_row(slot_row),
+        .m_staged(slot_staged),
         .m_beat(slot_beat),
         .m_first(slot_first),
         .m_second(slot_second),
@@ -172,6 +168,7 @@ module ernic_transmit #(
         .clk(clk),
         .rst(rst),
         .s_row(slot_row),
+        .s_staged(slot_staged),
         .s_beat(slot_beat),
         .s_first(slot_first),
         .s_second(slot_second),
@@ -184,6 +181,7 @@ module ernic_transmit #(
         .s_icrc_word(slot_icrc_word),
         .s_header_beat(header_beat),
         .ring_read_data(ring_read_data),
+        .stage_read_data(stage_read_data),
         .m_beat(aligned_beat),
         .m_first(aligned_first),
         .m_second(aligned_second),
@@ -246,6 +244,37 @@ module ernic_transmit #(
         .m_packet_first(m_packet_first),
         .m_packet_last(m_packet_last)
     );
+
+    // Which packets are on their way, for reports. There are never more than beats in the FIFO and stages before it.
+    localparam PACKETS = 32;
+    wire report;
+    wire under_way;
+    wire room;
+
+    sync_fifo #(
+        .WIDTH(1 + 8 + 2 + 24),
+        .DEPTH(PACKETS)
+    ) packets (
+        .clk(clk),
+        .rst(rst),
+        .s_data({s_cmd[`EB_CMD_REPORT], s_cmd[`EB_CMD_QP], s_cmd[`EB_CMD_EPOCH], s_cmd[`EB_CMD_PSN]}),
+        .s_valid(accepted),
+        .s_ready(room),
+        .m_data({report, m_report_qp, m_report_epoch, m_report_psn}),
+        .m_valid(under_way),
+        .m_ready(m_packet_last),
+        // verilator lint_off PINCONNECTEMPTY
+        // It never fills.
+        .level()
+        // verilator lint_on PINCONNECTEMPTY
+    );
+
+    assign m_report_valid = m_packet_last && report;
+
+    // verilator lint_off UNUSEDSIGNAL
+    // The packets' FIFO neither overflows nor runs dry.
+    wire never_waits = room && under_way;
+    // verilator lint_on UNUSEDSIGNAL
 
 endmodule
 

@@ -68,7 +68,7 @@ module ernic_wqe_fetch #(
     // verilator lint_on UNUSEDSIGNAL
     output wire                wqe_good,
     output wire [15:0]         wqe_identifier,
-    output wire [31:0]         wqe_local_address,
+    output wire [63:0]         wqe_local_address,
     output wire [31:0]         wqe_length,
     output wire [7:0]          wqe_opcode,
     output wire [63:0]         wqe_remote_address,
@@ -86,7 +86,7 @@ module ernic_wqe_fetch #(
     output reg                 m_axi_arvalid,
     input  wire                m_axi_arready,
     // verilator lint_off UNUSEDSIGNAL
-    // The entry's inline data and reserved fields are not used, nor are the low bit of the response (OKAY or EXOKAY) and the
+    // Inline data (gathered later) and reserved fields are not used here, nor are the low bit of the response (OKAY or EXOKAY) and the
     // end of a burst (words are counted).
     input  wire [511:0]        m_axi_rdata,
     input  wire [1:0]          m_axi_rresp,
@@ -101,7 +101,7 @@ module ernic_wqe_fetch #(
     localparam [15:0] BURST = 16'd8;
     // Less than this is not worth a read while more is to come.
     localparam [15:0] WORTHWHILE = 16'd4;
-    localparam ENTRY_WIDTH = 1 + 16 + 32 + 32 + 8 + 64 + 32 + 32;
+    localparam ENTRY_WIDTH = 1 + 16 + 64 + 32 + 8 + 64 + 32 + 32;
     // Reads under way.
     localparam JOBS = 8;
 
@@ -280,7 +280,7 @@ module ernic_wqe_fetch #(
     wire         complete = beat && !only_half;
     wire         last_entry = answers + 4'd1 == job_entries[job];
     // verilator lint_off UNUSEDSIGNAL
-    // Upper half of the local address, reserved fields.
+    // Reserved fields.
     wire [255:0] lower = job_split[job] ? upper_half : m_axi_rdata[255:0];
     // verilator lint_on UNUSEDSIGNAL
     wire [31:0]  immediate = job_split[job] ? m_axi_rdata[159:128] : m_axi_rdata[415:384];
@@ -303,7 +303,7 @@ module ernic_wqe_fetch #(
             half_taken <= !(complete && last_entry);
         end
         if (complete) begin
-            answer <= {!error, lower[15:0], lower[63:32], lower[127:96], lower[135:128], lower[223:160], lower[255:224], immediate};
+            answer <= {!error, lower[15:0], lower[95:32], lower[127:96], lower[135:128], lower[223:160], lower[255:224], immediate};
             answer_qp <= job_qp[job];
             answer_number <= job_number[job] + {12'd0, answers};
             answer_stale <= job_stale[job];

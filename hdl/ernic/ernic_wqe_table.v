@@ -21,7 +21,8 @@ module ernic_wqe_table #(
     input  wire [INDEX_WIDTH-1:0] write_index,
     input  wire [23:0]            write_first_psn,
     input  wire [23:0]            write_last_psn,
-    input  wire [31:0]            write_address,
+    input  wire                   write_in_ring,
+    input  wire [63:0]            write_address,
     input  wire [23:0]            write_length,
     input  wire [15:0]            write_identifier,
     input  wire [7:0]             write_opcode,
@@ -32,23 +33,26 @@ module ernic_wqe_table #(
     input  wire [INDEX_WIDTH-1:0] read_index,
     output wire [23:0]            read_first_psn,
     output wire [23:0]            read_last_psn,
-    output wire [31:0]            read_address,
+    output wire                   read_in_ring,
+    output wire [63:0]            read_address,
     output wire [23:0]            read_length,
     output wire [15:0]            read_identifier,
     output wire [7:0]             read_opcode
 );
 
-    localparam WIDTH = 24 + 24 + 32 + 24 + 16 + 8;
+    localparam WIDTH = 24 + 24 + 1 + 64 + 24 + 16 + 8;
 
     reg [WIDTH-1:0] memory [0:NUM_QP*OUTSTANDING-1];
     reg [WIDTH-1:0] entry;
 
-    assign {read_first_psn, read_last_psn, read_address, read_length, read_identifier, read_opcode} = entry;
+    assign {
+        read_first_psn, read_last_psn, read_in_ring, read_address, read_length, read_identifier, read_opcode
+    } = entry;
 
     always @(posedge clk) begin
         if (write_valid) begin
             memory[{write_qp, write_index}] <= {
-                write_first_psn, write_last_psn, write_address, write_length, write_identifier, write_opcode
+                write_first_psn, write_last_psn, write_in_ring, write_address, write_length, write_identifier, write_opcode
             };
         end
         if (read_load) entry <= memory[{read_qp, read_index}];

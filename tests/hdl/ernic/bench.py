@@ -19,6 +19,7 @@ from cocotb.triggers import RisingEdge
 from host.control.registers import register_map
 from tests.hdl.ernic.memory import Memory
 from tests.hdl.ernic.model import ACK, Command, Responder, Work, distance, psn_after
+from tests.hdl.ernic_datapath.command_word import unpack
 from tests.hdl.lib.reg_bus import RegBusMaster
 
 CLOCK_NS = 3
@@ -28,6 +29,7 @@ LOCAL_MAC = 0x020000000001
 LOCAL_IP = 0x0A000001
 PMTU_CODES = {256: 0, 512: 1, 1024: 2, 2048: 3, 4096: 4}
 GRANULE = 4096
+ALL_LEVELS = 0xF
 COMMAND_FIELDS = tuple(entry.name for entry in fields(Command) if entry.name != "cycle")
 
 
@@ -382,7 +384,15 @@ class ControlBench(Bench):
 
     inputs = (
         *(
-            "m_cmd_ready",
+            "level_ready",
+            "failed_valid",
+            "failed_qp",
+            "report_valid",
+            "report_qp",
+            "report_epoch",
+            "report_psn",
+            "m_decision_ready",
+            "read_writes_done",
             "frame_out",
             "packet_in",
             "drop_valid",
@@ -393,6 +403,9 @@ class ControlBench(Bench):
         ),
         *(
             "s_ack_valid",
+            "s_ack_is_read",
+            "s_ack_is_last",
+            "s_ack_bytes",
             "s_ack_qpn",
             "s_ack_psn",
             "s_ack_syndrome",
@@ -405,20 +418,21 @@ class ControlBench(Bench):
     def __init__(self, dut: Any, *, seed: int = 1, latency: int = 20, stall: float = 0.0, queues: int = 4) -> None:
         super().__init__(dut, seed=seed, latency=latency, stall=stall, queues=queues)
         self.take_commands = 1.0
-        self._cmd_ready = 0
+        self.purged: list[int] = []
+        """Indices of queue pairs whose packets are to be thrown away."""
+        self._level_ready = 0
         self._ack_valid = 0
-        self._held: tuple[int, ...] | None = None
 
     def packet_side(self) -> None:
         dut = self.dut
         if dut.m_cmd_valid.value:
             self._command()
-        else:
-            assert self._held is None, "command withdrawn"
-        ready = int(self.take_commands >= 1.0 or self.random.random() < self.take_commands)
-        if ready != self._cmd_ready:
-            self._cmd_ready = ready
-            dut.m_cmd_ready.value = ready
+        if dut.purge_valid.value:
+            self.purged.append(int(dut.purge_qp.value))
+        ready = ALL_LEVELS if self.take_commands >= 1.0 or self.random.random() < self.take_commands else 0
+        if ready != self._level_ready:
+            self._level_ready = ready
+            dut.level_ready.value = ready
         ack = self.due_ack()
         if ack is not None:
             for name, value in ack.items():
@@ -430,13 +444,10 @@ class ControlBench(Bench):
             self._ack_valid = 0
 
     def _command(self) -> None:
-        offered = tuple(int(getattr(self.dut, f"m_cmd_{name}").value) for name in COMMAND_FIELDS)
-        assert self._held in (None, offered), "command changed before it was taken"
-        self._held = offered
-        if not self._cmd_ready:
-            return
-        self._held = None
-        command = Command(*offered, cycle=self.cycle)
+        offered = unpack(int(self.dut.m_cmd.value))
+        level = int(self.dut.m_cmd_level.value)
+        assert self._level_ready >> level & 1, f"a packet of level {level}, which has no room"
+        command = Command(**{name: offered[name] for name in COMMAND_FIELDS}, cycle=self.cycle)
         queue = self.queue_of(command.dest_qpn)
         connection = queue.connection
         assert (command.dest_mac, command.dest_ip) == (connection.remote_mac, connection.remote_ip)

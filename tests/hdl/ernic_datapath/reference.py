@@ -17,6 +17,9 @@ WITH_RETH = frozenset({0x06, 0x0A, 0x0B, 0x0C})
 WITH_IMMEDIATE = frozenset({0x03, 0x05, 0x09, 0x0B})
 WITH_AETH = frozenset({0x0D, 0x0F, 0x10, 0x11})
 WITH_IETH = frozenset({0x16, 0x17})
+DATAGRAM = 0x60
+"""Transport bits of datagrams, all of which have a DETH."""
+CNP = 0x81
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,9 @@ class Packet:
     dma_length: int = 0
     immediate: int = 0
     """ImmDt, or AETH as syndrome << 24 | MSN."""
+    qkey: int = 0
+    source_qpn: int = 0
+    becn: bool = False
     dest_mac: int = 0x020000000002
     source_mac: int = 0x020000000001
     dest_ip: int = 0x0A000002
@@ -59,6 +65,10 @@ class Packet:
 def extensions(packet: Packet) -> bytes:
     operation = packet.opcode & 0x1F
     octets = b""
+    if packet.opcode == CNP:
+        return bytes(16)
+    if packet.opcode & 0xE0 == DATAGRAM:
+        octets += struct.pack(">II", packet.qkey, packet.source_qpn)
     if operation in WITH_RETH:
         octets += struct.pack(">QII", packet.remote_address, packet.remote_key, packet.dma_length)
     if operation in WITH_IMMEDIATE | WITH_AETH:
@@ -106,7 +116,7 @@ def encode(packet: Packet, *, tver: int = 0, pad: int | None = None, udp_length:
         packet.opcode,
         flags,
         packet.pkey,
-        packet.dest_qpn,
+        packet.becn << 30 | packet.dest_qpn,
         packet.ack_request << 31 | packet.psn,
     )
     body = bth + extensions(packet) + packet.payload + bytes(filled)

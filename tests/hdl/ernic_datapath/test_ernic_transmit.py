@@ -14,10 +14,13 @@ from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
 from cocotb.utils import get_sim_time
 
-from tests.hdl.ernic_datapath.reference import VECTORS, Packet, encode
+from tests.hdl.ernic_datapath.command_word import pack
+from tests.hdl.ernic_datapath.reference import CNP, VECTORS, Packet, encode
 from tests.hdl.module_bench import SIMULATORS, run_module
 
 RING_BYTES = 8192
+AREAS = 8
+AREA_BYTES = 4096
 CLOCK_NS = 3
 ALL_LANES = (1 << 64) - 1
 ICRC_WAIT = 5
@@ -26,10 +29,13 @@ ICRC_WAIT = 5
 
 @dataclass(frozen=True)
 class Command:
-    """A packet whose payload lies in the ring at ``address``."""
+    """A packet whose payload lies in the ring at ``address``, or in an area of the stage at ``address`` modulo 4096."""
 
     packet: Packet
     address: int
+    area: int | None = None
+    report: tuple[int, int] | None = None
+    """Queue pair and connection to be named when it has left."""
 
 
 @dataclass
@@ -44,6 +50,8 @@ class TB:
         self.dut = dut
         self.random = random.Random(seed)
         self.ring = bytearray(self.random.randbytes(RING_BYTES))
+        self.stage = self.random.randbytes(AREAS * AREA_BYTES)
+        self.reports: list[tuple[int, int, int]] = []
         self.frames: list[Frame] = []
         self.accepted: list[int] = []
         self.valid_since: list[int] = []
@@ -57,6 +65,7 @@ class TB:
         dut.s_cmd_valid.value = 0
         dut.m_axis_tready.value = 0
         dut.ring_read_data.value = 0
+        dut.stage_read_data.value = 0
         dut.local_mac.value = 0x020000000001
         dut.local_ip.value = 0x0A000001
         dut.udp_source_port.value = 0xC000
@@ -67,7 +76,9 @@ class TB:
         dut.rst.value = 0
         for _ in range(2):
             await RisingEdge(dut.clk)
-        for process in (self._read_port(), self._mac()):
+        ring = (dut.ring_read_enable, dut.ring_read_row, dut.ring_read_data, self.ring)
+        stage = (dut.stage_read_enable, dut.stage_read_row, dut.stage_read_data, self.stage)
+        for process in (self._read_port(*ring), self._read_port(*stage), self._mac()):
             cocotb.start_soon(process)
 
     @property
@@ -75,18 +86,17 @@ class TB:
         """Number of the cycle that ends with the present clock edge."""
         return int(get_sim_time("ns")) // CLOCK_NS
 
-    async def _read_port(self) -> None:
+    async def _read_port(self, enable, address, data, memory: bytes | bytearray) -> None:
         """Serve rows three cycles after enable; at all other times the port carries noise."""
-        dut = self.dut
         pipeline: list[int | None] = [None, None]
         while True:
-            await RisingEdge(dut.clk)
-            row = int(dut.ring_read_row.value) if int(dut.ring_read_enable.value) else None
+            await RisingEdge(self.dut.clk)
+            row = int(address.value) if int(enable.value) else None
             self.rows_read += row is not None
             pipeline.append(row)
             due = pipeline.pop(0)
-            octets = self.random.randbytes(64) if due is None else self.ring[64 * due : 64 * due + 64]
-            dut.ring_read_data.value = int.from_bytes(octets, "little")
+            octets = self.random.randbytes(64) if due is None else memory[64 * due : 64 * due + 64]
+            data.value = int.from_bytes(octets, "little")
 
     async def _mac(self) -> None:
         """Take beats when ``ready`` says so; check the stream's rules and collect frames."""
@@ -99,6 +109,11 @@ class TB:
             dut.m_axis_tready.value = ready = self.ready()
             await RisingEdge(dut.clk)
             valid = bool(int(dut.m_axis_tvalid.value))
+            if int(dut.m_report_valid.value):
+                assert int(dut.m_packet_last.value)
+                self.reports.append(
+                    (int(dut.m_report_qp.value), int(dut.m_report_epoch.value), int(dut.m_report_psn.value))
+                )
             if held is not None:
                 assert valid, "tvalid fell before tready"
             if not valid:
@@ -130,11 +145,17 @@ class TB:
     def payload(self, address: int, length: int) -> bytes:
         return bytes(self.ring[(address + index) % RING_BYTES] for index in range(length))
 
-    def command(self, opcode: int, length: int, address: int, **changes: object) -> Command:
+    def staged(self, area: int, address: int, length: int) -> bytes:
+        start = area * AREA_BYTES
+        return bytes(self.stage[start + (address + index) % AREA_BYTES] for index in range(length))
+
+    def command(
+        self, opcode: int, length: int, address: int, area: int | None = None, report: bool = False, **changes: object
+    ) -> Command:
         """A packet of random fields around the given ones."""
         packet = Packet(
             opcode=opcode,
-            payload=self.payload(address, length),
+            payload=self.payload(address, length) if area is None else self.staged(area, address, length),
             psn=self.random.getrandbits(24),
             dest_qpn=self.random.getrandbits(24),
             ack_request=bool(self.random.getrandbits(1)),
@@ -145,12 +166,16 @@ class TB:
             remote_key=self.random.getrandbits(32),
             dma_length=self.random.getrandbits(32),
             immediate=self.random.getrandbits(32),
+            qkey=self.random.getrandbits(32),
+            source_qpn=self.random.getrandbits(24),
+            becn=bool(self.random.getrandbits(1)),
             dest_mac=self.random.getrandbits(48),
             dest_ip=self.random.getrandbits(32),
             traffic_class=self.random.getrandbits(8),
             ttl=self.random.getrandbits(8),
         )
-        return Command(replace(packet, **changes), address)
+        told = (self.random.getrandbits(8), self.random.getrandbits(2)) if report else None
+        return Command(replace(packet, **changes), address, area, told)
 
     async def send(self, commands: Iterable[Command], pause: Callable[[], int] = lambda: 0) -> None:
         dut = self.dut
@@ -158,24 +183,35 @@ class TB:
             for _ in range(pause()):
                 await RisingEdge(dut.clk)
             packet = command.packet
-            dut.s_cmd_opcode.value = packet.opcode
-            dut.s_cmd_solicited.value = packet.solicited
-            dut.s_cmd_migreq.value = packet.migreq
-            dut.s_cmd_ack_request.value = packet.ack_request
-            dut.s_cmd_pkey.value = packet.pkey
-            dut.s_cmd_dest_qpn.value = packet.dest_qpn
-            dut.s_cmd_psn.value = packet.psn
-            dut.s_cmd_remote_address.value = packet.remote_address
-            dut.s_cmd_remote_key.value = packet.remote_key
-            dut.s_cmd_dma_length.value = packet.dma_length
-            dut.s_cmd_immediate.value = packet.immediate
-            # Only the low bits of an address select; the rest is noise.
-            dut.s_cmd_local_address.value = command.address | self.random.getrandbits(32) // RING_BYTES * RING_BYTES
-            dut.s_cmd_payload_bytes.value = len(packet.payload)
-            dut.s_cmd_dest_mac.value = packet.dest_mac
-            dut.s_cmd_dest_ip.value = packet.dest_ip
-            dut.s_cmd_traffic_class.value = packet.traffic_class
-            dut.s_cmd_ttl.value = packet.ttl
+            queue_pair, epoch = command.report or (self.random.getrandbits(8), self.random.getrandbits(2))
+            dut.s_cmd.value = pack(
+                opcode=packet.opcode,
+                solicited=packet.solicited,
+                migreq=packet.migreq,
+                becn=packet.becn,
+                ack_request=packet.ack_request,
+                pkey=packet.pkey,
+                dest_qpn=packet.dest_qpn,
+                psn=packet.psn,
+                remote_address=packet.remote_address,
+                remote_key=packet.remote_key,
+                dma_length=packet.dma_length,
+                immediate=packet.immediate,
+                qkey=packet.qkey,
+                source_qpn=packet.source_qpn,
+                # Only the low bits of an address select; the rest is noise.
+                local_address=command.address | self.random.getrandbits(64) // RING_BYTES * RING_BYTES,
+                payload_bytes=len(packet.payload),
+                from_memory=command.area is not None,
+                dest_mac=packet.dest_mac,
+                dest_ip=packet.dest_ip,
+                traffic_class=packet.traffic_class,
+                ttl=packet.ttl,
+                qp=queue_pair,
+                epoch=epoch,
+                report=command.report is not None,
+            )
+            dut.s_cmd_area.value = self.random.randrange(AREAS) if command.area is None else command.area
             dut.s_cmd_valid.value = 1
             while True:
                 await RisingEdge(dut.clk)
@@ -198,6 +234,7 @@ class TB:
         self.frames.clear()
         self.accepted.clear()
         self.valid_since.clear()
+        self.reports.clear()
         await self.send(commands, pause)
         await self.drain(len(commands))
         for command, frame in zip(commands, self.frames, strict=True):
@@ -207,6 +244,7 @@ class TB:
                 f"opcode {packet.opcode:#x}, {len(packet.payload)} octets at {command.address}:\n"
                 f"  got      {frame.octets.hex()}\n  expected {expected.hex()}"
             )
+        assert self.reports == [(*command.report, command.packet.psn) for command in commands if command.report]
 
     def write(self, address: int, octets: bytes) -> None:
         for index, octet in enumerate(octets):
@@ -242,6 +280,38 @@ async def short_lengths(dut):
     for opcode in opcodes[:2] if small() else opcodes:
         lengths = range(0, 201, 7 if small() else 1)
         await tb.check([tb.command(opcode, length, tb.random.randrange(RING_BYTES)) for length in lengths])
+
+
+@cocotb.test()
+async def datagrams_and_notifications(dut):
+    """A DETH with and without an immediate; a congestion notification's 16 reserved octets are zero."""
+    tb = TB(dut, 11)
+    await tb.start()
+    lengths = (0, 1, 3, 64, 117, 256) if small() else (*range(0, 140), 255, 1024, 4095, 4096)
+    for opcode in (0x64, 0x65):
+        await tb.check([tb.command(opcode, length, tb.random.randrange(RING_BYTES)) for length in lengths])
+    nothing = {"remote_address": 0, "remote_key": 0, "dma_length": 0}
+    await tb.check([tb.command(CNP, 0, 0, **nothing) for _ in range(8)])
+
+
+@cocotb.test()
+async def payload_from_the_stage(dut):
+    """Any place of any area, over its end too, mixed with packets from the ring and with reports."""
+    tb = TB(dut, 12)
+    await tb.start()
+    for ready_rate in (1.0, 0.4):
+        tb.ready = lambda rate=ready_rate: tb.random.random() < rate
+        commands = []
+        for _ in range(10 if small() else 150):
+            length = tb.random.choice((0, 1, tb.random.randrange(300), 1024, 4095, 4096))
+            area = tb.random.choice((None, *range(AREAS)))
+            address = tb.random.randrange(AREA_BYTES)
+            commands.append(
+                tb.command(
+                    tb.random.choice((0x00, 0x04, 0x0D, 0x0E, 0x64)), length, address, area, report=length % 3 == 0
+                )
+            )
+        await tb.check(commands, lambda: tb.random.randrange(4))
 
 
 @cocotb.test()
