@@ -206,6 +206,8 @@ module ernic_requester #(
     reg  [2:0]          state;
     reg  [1:0]          action;
     reg  [QP_WIDTH-1:0] qp;
+    // Who sent last: whoever found no room keeps its turn.
+    reg  [QP_WIDTH-1:0] served;
     reg  [QP_WIDTH-1:0] following;
     reg                 following_valid;
     wire                any_ready;
@@ -224,7 +226,7 @@ module ernic_requester #(
         .NUM_QP(NUM_QP)
     ) arbiter (
         .request((ready | in_hand) & has_room),
-        .last(qp),
+        .last(choosing_again ? qp : served),
         .any(any_ready),
         .grant(choice)
     );
@@ -585,7 +587,10 @@ module ernic_requester #(
             end
             ISSUE: begin
                 // Without room after all the queue pair is chosen again later; others are not to wait for it.
-                if (issue) qp <= following;
+                if (issue) begin
+                    served <= qp;
+                    qp <= following;
+                end
                 state <= issue && following_valid && !command_valid ? LOAD : IDLE;
             end
             MOVE: state <= target_buffered ? IDLE : REWIND;
@@ -594,6 +599,7 @@ module ernic_requester #(
         if (rst) begin
             state <= IDLE;
             qp <= {QP_WIDTH{1'b0}};
+            served <= {QP_WIDTH{1'b0}};
         end
     end
 
