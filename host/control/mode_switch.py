@@ -32,9 +32,18 @@ class SwitchFailed(RuntimeError):
 
 
 async def switch_mode(
-    front_end: FrontEnd, converters: Converters, mode: Mode, link: LinkSettings, source: Source
+    front_end: FrontEnd,
+    converters: Converters,
+    mode: Mode,
+    link: LinkSettings,
+    source: Source,
+    *,
+    generate: bool = False,
 ) -> None:
-    """Switch to ``mode``. Triggers that come meanwhile are counted as held; frames of the old mode go their way."""
+    """Switch to ``mode``. Triggers that come meanwhile are counted as held; frames of the old mode go their way.
+
+    The generator of shots stands still meanwhile; ``generate`` starts it anew.
+    """
     await front_end.hold_triggers(source)
     await _until(front_end.window_closed, "the open window to end")
     await front_end.disable_link()
@@ -42,7 +51,7 @@ async def switch_mode(
     await front_end.configure_link(link)
     await _until(front_end.link_up, f"the links to come up for {mode.name}")
     await front_end.configure_acquisition(await converters.aligned())
-    await front_end.accept_triggers(source)
+    await front_end.accept_triggers(source, generate=generate)
 
 
 async def _until(state: Callable[[], Awaitable[bool]], what: str) -> None:

@@ -78,7 +78,7 @@ class Bench:
         return int(self._released(self._dut.release_beat))
 
     def release_cycle(self) -> int:
-        """Core cycle in which the receiver delivered that sample."""
+        """Core cycle in which the receiver delivered that sample; raise :class:`BenchError` likewise."""
         return int(self._released(self._dut.release_cycle))
 
     def _released(self, signal: Any) -> Any:

@@ -21,7 +21,10 @@ BLOCK_TABLE_ENTRIES = 256
 HEADER_OCTETS_A_PACKET = 14 + 20 + 8 + 12 + 4 + 24  # Ethernet to BTH, ICRC, and preamble, FCS and gap
 MAX_LANE_RATE_GBPS = 12.8
 DOUBLE_NS = 600.0
+LATEST_DROP_SAMPLES = 100_000
 FEWEST_CHANNELS = 64
+GENERATOR_ROOM_S = 10e-6
+"""From the end of a window to the generator's next shot, so that software can stop it first."""
 SHORTEST_GENERATED_S = 10e-6
 """Beats are made some microseconds ahead, so the testbench must know the generator's first shot by then."""
 LINKS = 16
@@ -93,7 +96,7 @@ class Acquisition(_Section):
     laser_delay_ns: Annotated[float, Field(ge=0.0, le=1e6)] = 60.0
     """From the laser pulse to the first sample of a photoacoustic window."""
     trigger: Literal["external", "generator"] = "external"
-    """Who fires ultrasound shots: something outside, or the front end's own generator."""
+    """Who fires: something outside, or the front end's own generator, whose shots the laser answers with a pulse."""
     retune_us: Annotated[float, Field(ge=0.0, le=10_000.0)] = 20.0
     """What converters and clocks take to change to another mode."""
     missing_pulses: tuple[Annotated[int, Field(ge=1)], ...] = ()
@@ -320,7 +323,7 @@ class Scenario(_Section):
                 f"allowed below {1 / window:.0f} Hz at {acquisition.samples} samples",
             )
         self._pulses(period - window)
-        self._generated(period)
+        self._generated(period, period - window)
         if self.host.stall_frame is not None and self.host.stall_frame < self.host.slots * self.rdma.qps:
             raise Impossible(
                 "host.stall_frame",
@@ -373,7 +376,8 @@ class Scenario(_Section):
                 "channel": channels,
                 "other": channels if fault.kind == "duplicate_channel" else lanes,
                 "shot": self.acquisition.shots,
-                "sample": self.acquisition.samples,
+                # A lane may die after the window, too: into a change of mode, say.
+                "sample": LATEST_DROP_SAMPLES if fault.kind == "lane_drop" else self.acquisition.samples,
             }
             for key, limit in limits.items():
                 value = getattr(fault, key)
@@ -435,17 +439,23 @@ class Scenario(_Section):
                 key, doubles, f"windows of {shortest:.0f} ns are too short; allowed from {2 * DOUBLE_NS:.0f}"
             )
 
-    def _generated(self, period: float) -> None:
-        """Refuse what the front end's generator cannot do: lasers, jitter, periods that the testbench cannot follow."""
+    def _generated(self, period: float, room: float) -> None:
+        """Refuse what the front end's generator cannot do: jitter, periods that the testbench cannot follow.
+
+        ``room`` in seconds, from the end of a window to the next shot.
+        """
         acquisition = self.acquisition
         if acquisition.trigger != "generator":
             return
-        if acquisition.modes != (ULTRASOUND,):
-            raise Impossible(
-                "acquisition.trigger", acquisition.trigger, "a laser is external; allowed with ultrasound only"
-            )
-        if acquisition.jitter_ns:
+        if acquisition.jitter_ns and PHOTOACOUSTIC not in acquisition.modes:
             raise Impossible("acquisition.jitter_ns", acquisition.jitter_ns, "the generator has none; allowed 0")
+        if len(acquisition.modes) > 1 and room < GENERATOR_ROOM_S:
+            raise Impossible(
+                "acquisition.prf_hz",
+                acquisition.prf_hz,
+                f"the generator has to be stopped after a window if the mode changes, within "
+                f"{GENERATOR_ROOM_S * 1e6:.0f} us; {room * 1e6:.1f} us are left",
+            )
         if period < SHORTEST_GENERATED_S:
             raise Impossible(
                 "acquisition.prf_hz",
@@ -461,8 +471,14 @@ class Scenario(_Section):
         self._doubles()
         if not acquisition.missing_pulses:
             return
-        if PHOTOACOUSTIC not in acquisition.modes or ULTRASOUND in acquisition.modes:
+        if any(acquisition.mode_of(shot) is not PHOTOACOUSTIC for shot in acquisition.missing_pulses):
             raise Impossible("acquisition.missing_pulses", acquisition.missing_pulses, "only the laser has pulses")
+        if len(acquisition.modes) > 1 and not all(map(self._misses, acquisition.missing_pulses)):
+            raise Impossible(
+                "acquisition.missing_pulses",
+                acquisition.missing_pulses,
+                "a pulse is missed when others come before and after it without a change of mode between",
+            )
         if max(acquisition.missing_pulses) > acquisition.shots - 2:
             raise Impossible(
                 "acquisition.missing_pulses",
@@ -471,6 +487,20 @@ class Scenario(_Section):
             )
         if acquisition.jitter_ns * 2e-9 >= 0.5 / acquisition.prf_hz:
             raise Impossible("acquisition.jitter_ns", acquisition.jitter_ns, "pulses so late count as missing")
+
+    def _misses(self, missing: int) -> bool:
+        """The laser's pulses before and after a missing one are of the same stretch of photoacoustic shots."""
+        acquisition = self.acquisition
+        for step in (-1, 1):
+            shot = missing
+            while shot in acquisition.missing_pulses:
+                shot += step
+            if not 0 <= shot < acquisition.shots:
+                return False
+            between = range(min(shot, missing), max(shot, missing) + 1)
+            if any(acquisition.mode_of(other) is not PHOTOACOUSTIC for other in between):
+                return False
+        return True
 
     def _sustainable(self, in_ring: int, period: float) -> None:
         """Refuse a lossless run whose frames outgrow the ring: what a period leaves behind adds up shot by shot."""

@@ -155,6 +155,10 @@ class LaneFaults:
         events = transmitter.line.flips if fault.kind == "line_bit" else transmitter.line.slips
         events[lane].add((beat + int(transmitter.delay.octets[lane]) // 4) * _BITS_A_BEAT + fault.bit)
 
+    def drops(self, shot: int) -> list[tuple[int, LaneFault]]:
+        """Lanes that die in the window of a shot or after it: the sample in which they do."""
+        return [(fault.sample, fault) for fault in self._of("lane_drop") if fault.shot == shot]
+
     def sysref_shifts(self, shot: int) -> list[tuple[int, int]]:
         """Samples into the window of a shot from which on SYSREF is off, and by how many beats."""
         return [(fault.sample, fault.beats) for fault in self._of("sysref") if fault.shot == shot]

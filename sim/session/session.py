@@ -83,6 +83,7 @@ class SimulatedConverters:
     def __init__(self, session: Session, mode: Mode) -> None:
         self._session = session
         self._mode = mode
+        self.first_sample_cycle = 0
 
     async def change(self, mode: Mode) -> None:
         """Lanes fall silent, the clock changes, and some time later the lanes begin anew."""
@@ -97,7 +98,8 @@ class SimulatedConverters:
     async def aligned(self) -> AcquisitionSettings:
         """The latency of the links is measured; echoes are placed by it from now on."""
         session = self._session
-        schedule = session.schedule()
+        schedule = await session.schedule()
+        self.first_sample_cycle = session.bench.release_cycle()
         session.shots.arm(schedule)
         await session.shots.chunks_begun(CHUNKS_AHEAD)
         return session.acquisition_settings(self._mode, schedule)
@@ -175,14 +177,11 @@ class Session:
             capabilities,
         )
         await self._link_comes_up()
-        schedule = self.schedule()
+        schedule = await self.schedule()
         await self.front_end.configure_acquisition(self.acquisition_settings(mode, schedule))
-        generated = scenario.acquisition.trigger == "generator"
-        await self.front_end.accept_triggers(self._source(mode), generate=generated)
-        if generated:
-            self.shots.follow_generator(schedule, self.bench.generator_beat(), self._period_beats(mode))
-        else:
-            self.shots.arm(schedule)
+        await self.front_end.accept_triggers(self._source(mode), generate=self._generated)
+        self.shots.arm(schedule)
+        self._follow_generator(mode, 0)
         await self._acquire()
         if self.recording is not None:
             self.recording.close()
@@ -217,14 +216,22 @@ class Session:
             channels=acquisition.shape_of(mode).channels,
             window_delay=schedule.window_delay,
             configuration=mode.identifier,
-            prf_hz=acquisition.prf_hz if acquisition.trigger == "generator" else 0.0,
-            laser_period_ns=1e9 / acquisition.prf_hz if mode.one_way and len(acquisition.modes) == 1 else 0.0,
+            prf_hz=acquisition.prf_hz if self._generated else 0.0,
+            laser_period_ns=1e9 / acquisition.prf_hz if mode.one_way else 0.0,
         )
 
     def _source(self, mode: Mode) -> Source:
-        if self.scenario.acquisition.trigger == "generator":
-            return Source.GENERATOR
-        return Source.LASER if mode.one_way else Source.TRIGGER
+        if mode.one_way:
+            return Source.LASER
+        return Source.GENERATOR if self._generated else Source.TRIGGER
+
+    @property
+    def _generated(self) -> bool:
+        return self.scenario.acquisition.trigger == "generator"
+
+    def _follow_generator(self, mode: Mode, first_shot: int) -> None:
+        if self._generated:
+            self.shots.follow_generator(self.bench.generator_beat(), self._period_beats(mode), first_shot)
 
     def _start(self, coroutine: Coroutine[Any, Any, None]) -> cocotb.task.Task[None]:
         task = cocotb.start_soon(self._watched(coroutine))
@@ -338,18 +345,26 @@ class Session:
                 raise SessionFailed(await self._explain_link())
             await Timer(LINK_POLL_NS, "ns")
 
-    def schedule(self) -> Schedule:
-        """Find how far the receiver's ticks lag the converters', and where the window begins."""
+    async def schedule(self) -> Schedule:
+        """Find how far the receiver's ticks lag the converters', and where the window begins.
+
+        Links that have fallen again are waited for.
+        """
         epoch = self.shots.epoch
         mode = epoch.mode
-        release = self.bench.release_beat()
-        lag_beats = release - epoch.first_beat - epoch.transmitter.bring_ups[-1].first_beat
+        while (release := self.bench.latest_release) is None or release < epoch.first_beat:
+            await self.shots.chunks_begun(1)
+        # The converters are ahead: their latest start may be one that the receiver has not seen yet.
+        start = next(
+            start for start in reversed(epoch.transmitter.bring_ups) if epoch.first_beat + start.first_beat < release
+        )
+        lag_beats = release - epoch.first_beat - start.first_beat
         lag = lag_beats * FRACTION // mode.clocks_a_sample
         if mode.one_way:
             delay = lag + mode.parts(self.scenario.acquisition.laser_delay_ns)
         else:
             delay = (-(-lag // FRACTION) + WINDOW_MARGIN_SAMPLES) * FRACTION
-        return Schedule(release, delay, lag)
+        return Schedule(release - start.first_tick * mode.clocks_a_sample, delay, lag)
 
     async def _explain_link(self) -> str:
         up = await self.front_end.read("JESD204B", "LINK_UP")
@@ -368,14 +383,23 @@ class Session:
             given = await self.front_end.read("ACQUISITION", "TRIGGERS")
             if given >= len(triggers):
                 return
-            wanted = acquisition.mode_of(triggers[given].shot)
+            shot = triggers[given].shot
+            wanted = acquisition.mode_of(shot)
             if wanted is mode or not await self.front_end.window_closed():
                 await Timer(MODE_POLL_NS, "ns")
                 continue
             started = self.bench.clocks.now
             converters = SimulatedConverters(self, wanted)
-            await switch_mode(self.front_end, converters, wanted, self._link_settings(wanted), self._source(wanted))
-            sample = self.bench.release_cycle()
+            await switch_mode(
+                self.front_end,
+                converters,
+                wanted,
+                self._link_settings(wanted),
+                self._source(wanted),
+                generate=self._generated,
+            )
+            self._follow_generator(wanted, shot)
+            sample = converters.first_sample_cycle
             self.switches.append(Switch(mode.identifier, wanted.identifier, started, sample, self.bench.clocks.now))
             mode = wanted
 
@@ -422,8 +446,8 @@ class Session:
         while not self.shots.all_triggered:
             await Timer(max(1, round(period_ns / 8)), "ns")
         await self.shots.chunks_begun(CHUNKS_AHEAD + 1)
-        if acquisition.trigger == "generator":
-            await self.front_end.accept_triggers(Source.GENERATOR)
+        if self._generated:
+            await self.front_end.accept_triggers(self._source(acquisition.mode_of(acquisition.shots - 1)))
         await Timer(round(window_ns) + TAIL_NS, "ns")
         await self.front_end.stop_triggers()
         triggers = await self.front_end.read("ACQUISITION", "TRIGGERS")

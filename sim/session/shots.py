@@ -10,6 +10,7 @@ from cocotb.utils import get_sim_time
 from numpy.typing import NDArray
 
 from host.control.modes import MODES_BY_ID, Mode
+from sim.adc import LaneDrop
 from sim.bench.bench import Bench
 from sim.bench.lane_player import (
     FLAG_NOT_IN_TABLE,
@@ -20,6 +21,7 @@ from sim.bench.lane_player import (
     SIDE_TRIGGER,
     ChunkRequest,
 )
+from sim.scenario.lane_faults import LaneFault
 from sim.scenario.model import Scenario
 from sim.session.converters import Converters, Epoch
 from sim.session.shot import STEPS_A_BEAT, Shot
@@ -29,6 +31,8 @@ LEAD_BEATS = 8
 """Beats between the start of the first chunk after arming and the first trigger, jitter apart."""
 SYSREF_MULTIFRAMES = 4
 """Multiframes between two pulses of the periodic SYSREF."""
+LASER_ANSWER_NS = 200.0
+"""From the generator's shot to the laser's pulse, at least; jitter makes it later."""
 _FS_A_NS = 10**6
 _JITTER_STREAM = 5
 """Keeps the random numbers of the jitter apart from those of the sources."""
@@ -40,12 +44,26 @@ assert STEPS_A_BEAT == PULSE_STEPS
 class Schedule:
     """What the front end was told: ``release_beat`` is the player's beat at which the receiver delivered tick 0.
 
+    (If they had come up only once: the converters' ticks count from the first time.)
     ``window_delay`` and ``lag``, the part of it that is the link's latency, in 1/256 sample.
     """
 
     release_beat: int
     window_delay: int
     lag: int
+
+
+@dataclass(frozen=True)
+class _Generator:
+    """The front end's generator of shots, as far as it can be foreseen."""
+
+    start_beat: int
+    period_beats: int
+    first_shot: int
+
+    def beat(self, shot: int) -> int:
+        """The beat in which it fires ``shot``."""
+        return self.start_beat + (shot - self.first_shot + 1) * self.period_beats
 
 
 class ShotPlayer:
@@ -61,7 +79,9 @@ class ShotPlayer:
         self._schedule: Schedule | None = None
         self._silent = False
         self._next_mode: Mode | None = None
-        self._generator: tuple[int, int] | None = None
+        self._generated = acquisition.trigger == "generator"
+        self._generator: _Generator | None = None
+        self._drops: list[tuple[int, LaneFault]] = []
         self._origin_fs: int | None = None
         self._triggers = acquisition.triggers
         jitter = np.random.default_rng((scenario.seed, _JITTER_STREAM)).uniform(-1.0, 1.0, acquisition.shots)
@@ -94,15 +114,18 @@ class ShotPlayer:
         """Place echoes from the next chunk on; the first time, begin with the pulses."""
         self._schedule = schedule
 
-    def follow_generator(self, schedule: Schedule, start_beat: int, period_beats: int) -> None:
-        """Place echoes of shots that the front end fires, the first one a period after ``start_beat``."""
-        self._schedule = schedule
-        self._generator = (start_beat, period_beats)
+    def follow_generator(self, start_beat: int, period_beats: int, first_shot: int) -> None:
+        """Place echoes of shots that the front end fires, ``first_shot`` a period after ``start_beat``.
+
+        A laser answers with a pulse.
+        """
+        self._generator = _Generator(start_beat, period_beats, first_shot)
 
     def silence(self) -> None:
         """Let the lanes be dead from the next chunk on; pulses come all the same."""
         self._silent = True
         self._schedule = None
+        self._generator = None
 
     def reset(self, mode: Mode) -> None:
         """Let the converters begin anew with the next chunk, in ``mode``."""
@@ -135,6 +158,7 @@ class ShotPlayer:
             self.epoch = self._converters.epoch(self._next_mode, request.first_beat)
             self._next_mode, self._silent = None, False
             self._sysref_shifts.clear()
+            self._carry_drops(request.first_beat)
         side = np.zeros(size, np.uint8)
         period = self.epoch.config.beats_per_multiframe * SYSREF_MULTIFRAMES
         self._place_shots(request.first_beat, side)
@@ -153,8 +177,8 @@ class ShotPlayer:
 
     def _place_shots(self, first_beat: int, side: NDArray[np.uint8]) -> None:
         """Put the pulses that come during a chunk into it. It begins when the chunk that has just begun is over."""
-        if self._generator is not None:
-            self._place_generated(first_beat, len(side))
+        if self._generated:
+            self._place_generated(first_beat, side)
             return
         if self._schedule is None and self._origin_fs is None:
             return
@@ -179,15 +203,34 @@ class ShotPlayer:
                 self._shot(index, mode, beat, step) if later_ns == 0.0 else self._lost(index, mode, beat, step)
             )
 
-    def _place_generated(self, first_beat: int, size: int) -> None:
-        assert self._generator is not None
-        start, period = self._generator
-        while len(self.shots) < len(self._triggers):
-            beat = start + (len(self.shots) + 1) * period
-            if beat >= first_beat + size:
-                return
+    def _place_generated(self, first_beat: int, side: NDArray[np.uint8]) -> None:
+        """Echoes of the generator's shots, and the laser's answers to them, as long as they are of the present mode."""
+        acquisition, generator, mode = self._scenario.acquisition, self._generator, self.epoch.mode
+        while generator is not None and len(self.shots) < len(self._triggers):
             index, _ = self._triggers[len(self.shots)]
-            self.shots.append(self._shot(index, self.epoch.mode, beat, 0, exact=True))
+            if acquisition.mode_of(index) is not mode:
+                return
+            beat, step = generator.beat(index), 0
+            if mode.one_way:
+                answer_ns = LASER_ANSWER_NS + acquisition.jitter_ns + float(self._jitter_ns[index])
+                later, step = divmod(round(answer_ns * self._bench.link_clock_hz / 1e9 * STEPS_A_BEAT), STEPS_A_BEAT)
+                beat += later
+            if beat >= first_beat + len(side):
+                return
+            assert beat >= first_beat, "the generator's shot is known too late"
+            if mode.one_way:
+                side[beat - first_beat] |= SIDE_LASER | step << SIDE_DELAY_SHIFT
+            self.shots.append(self._shot(index, mode, beat, step, exact=not mode.one_way))
+
+    def _carry_drops(self, first_beat: int) -> None:
+        """A lane that is dead stays so when its converter begins anew."""
+        for start, fault in self._drops:
+            begin = max(0, start - first_beat)
+            left = start + fault.beats - first_beat - begin
+            if left > 0:
+                assert fault.lane is not None
+                drop = LaneDrop(fault.lane, beats=left, beat=begin, how=fault.how)  # type: ignore[arg-type]
+                self.epoch.transmitter.inject(drop)
 
     @staticmethod
     def _offset_fs(seconds: float, nanoseconds: float) -> int:
@@ -203,6 +246,10 @@ class ShotPlayer:
         shot = Shot(index, mode.identifier, beat, step, tick, beat_in_tick, delay, lag, exact)
         self.epoch.stream.schedule(index, shot.first_tick)
         self._converters.faults.place(index, shot.first_tick, self.epoch.transmitter)
+        for sample, fault in self._converters.faults.drops(index):
+            start = self.epoch.transmitter.beat_of_tick(shot.first_tick + sample)
+            assert start is not None
+            self._drops.append((self.epoch.first_beat + start, fault))
         for sample, shift in self._converters.faults.sysref_shifts(index):
             from_beat = beat + (shot.first_tick - tick + sample) * mode.clocks_a_sample
             self._sysref_shifts.append((from_beat, shift))

@@ -32,6 +32,12 @@ def test_photoacoustic_frames_have_half_the_channels_of_the_same_converters():
     assert scenario.acquisition.triggers == ((0, 0.0), (1, 0.0), (3, 0.0))
 
 
+def test_pulses_may_be_missing_between_changes_of_mode_and_the_generator_may_fire_the_laser():
+    modes = [*BOTH, *["photoacoustic"] * 3]
+    acquisition = {"mode": modes, "shots": 10, "missing_pulses": [2, 3, 8], "trigger": "generator", "jitter_ns": 9.0}
+    assert len(parse({**BASE, "acquisition": acquisition}, "t").acquisition.triggers) == 7
+
+
 def test_a_list_of_modes_is_one_a_shot_and_begins_anew():
     scenario = parse({**BASE, "acquisition": {"mode": [*BOTH, "photoacoustic"]}}, "t").acquisition
     assert [scenario.mode_of(shot).identifier for shot in range(5)] == [1, 2, 2, 1, 2]
@@ -81,8 +87,16 @@ def test_the_wire_limit_counts_preamble_gap_and_check_sums():
         ({"acquisition": {"mode": ["ultrasound", "doppler"]}}, "acquisition.mode[1] = 'doppler'"),
         ({"acquisition": {"mode": BOTH, "channels": 64}}, "photoacoustic frames would have 32; allowed 128 or 256"),
         ({"acquisition": {"mode": BOTH, "source": "shots.npy"}}, "a file holds frames of one mode"),
-        ({"acquisition": {"mode": BOTH, "missing_pulses": [1]}}, "only the laser has pulses"),
-        ({"acquisition": {"trigger": "generator", "mode": "photoacoustic"}}, "a laser is external"),
+        ({"acquisition": {"mode": BOTH, "missing_pulses": [2]}}, "only the laser has pulses"),
+        ({"acquisition": {"mode": BOTH, "missing_pulses": [1]}}, "without a change of mode between"),
+        (
+            {"acquisition": {"mode": [*BOTH, "photoacoustic", "photoacoustic"], "missing_pulses": [2, 3], "shots": 8}},
+            "without a change of mode between",
+        ),
+        (
+            {"acquisition": {"trigger": "generator", "mode": BOTH, "prf_hz": 16_500.0}},
+            "the generator has to be stopped after a window if the mode changes, within 10 us; 9.4 us are left",
+        ),
         ({"acquisition": {"trigger": "generator", "jitter_ns": 1.0}}, "the generator has none; allowed 0"),
         (
             {"acquisition": {"trigger": "generator", "prf_hz": 200_000.0, "samples": 100, "channels": 64}},
