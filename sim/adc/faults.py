@@ -145,11 +145,13 @@ class Burst(_Placed):
 class LaneDrop(_Placed):
     """``lane`` gives nothing for ``beats`` link clocks.
 
-    ``how``: ``dead``, nothing is in the table; ``stuck``, one valid data character for ever; ``commas``, only /K/.
+    ``how``: ``dead``, nothing is in the table; ``stuck``, one valid data character (``octet``) for ever; ``commas``,
+    only /K/.
     """
 
     beats: int = 1000
     how: Literal["dead", "stuck", "commas"] = "dead"
+    octet: int = 0x4A
 
     def apply(self, first: int, data: Data, flags: Flags, beat_of: BeatOfTick) -> None:
         """Change the beats from ``first`` on that the fault falls into."""
@@ -157,7 +159,7 @@ class LaneDrop(_Placed):
         if start is None:
             return
         rows = slice(max(0, start - first), max(0, start - first + self.beats))
-        data[rows, self.lane] = {"dead": 0, "stuck": 0x4A4A4A4A, "commas": characters.K_WORD}[self.how]
+        data[rows, self.lane] = {"dead": 0, "stuck": self.octet * 0x01010101, "commas": characters.K_WORD}[self.how]
         flags[rows, self.lane] = {"dead": 0xF << NOT_IN_TABLE_SHIFT, "stuck": 0, "commas": K_FLAGS}[self.how]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from host.frame_layout import LinkError
-from sim.adc import LinkConfig, Slip, scrambler
+from sim.adc import LaneDrop, LinkConfig, Slip, scrambler
 from sim.adc.line import LineLevel
 from tests.hdl.jesd204b.bench import CHUNK, REGISTERS, TB
 from tests.hdl.module_bench import SIMULATORS, run_module
@@ -159,16 +159,15 @@ async def lost_line_bit_takes_the_link_down_and_it_comes_back(dut):
 
 
 @cocotb.test()
-async def stuck_lane_takes_the_link_down(dut):
-    """A valid character for ever, in scrambled data."""
-    from sim.adc import LaneDrop
-
+@cocotb.parametrize((("octet", "clocks"), [(0x4A, 11), (0x00, 23), (0xFF, 23)]))
+async def stuck_lane_takes_the_link_down(dut, octet: int, clocks: int):
+    """A valid character for ever, in scrambled data; characters that quiet samples repeat too take longer."""
     config = link_config()
     source = Noise(config.channels)
     tb = TB(dut, LINKS)
-    transmitter = await tb.bring_up(config, source, faults=[LaneDrop(5, 400, tick=30, how="stuck")])
+    transmitter = await tb.bring_up(config, source, faults=[LaneDrop(5, 400, tick=30, how="stuck", octet=octet)])
     await tb.until(lambda: not int(dut.link_up.value), 400, "end of the run")
-    assert tb.cycle - transmitter.beat_of_tick(30) <= 11
+    assert tb.cycle - transmitter.beat_of_tick(30) <= clocks
     await tb.cycles(4)
     assert tb.down_kinds == LinkError.LINK_DOWN | LinkError.CGS_LOST
     await tb.until(lambda: tb.runs == 2, 3000, "restart")
@@ -177,6 +176,23 @@ async def stuck_lane_takes_the_link_down(dut):
     tb.check(config, source)
     gaps = [b.cycle - a.cycle for a, b in pairwise(tb.words) if a.run == b.run]
     assert set(gaps) == {config.beats_per_frame}
+
+
+@cocotb.test()
+@cocotb.parametrize(f=[16, 8])
+async def stuck_lane_without_scrambling_is_marked_in_every_frame(dut, f: int):
+    """Ends of frames that are alike should have been replaced: the frame in which the lane got stuck is marked, too."""
+    config = link_config(scrambling=False, octets_per_frame=f, frames_per_multiframe=16)
+    source = Noise(config.channels)
+    tb = TB(dut, LINKS)
+    frames = 100
+    drop = LaneDrop(5, frames * config.beats_per_frame, tick=30, how="stuck")
+    await tb.bring_up(config, source, faults=[drop])
+    await tb.samples(60)
+    stuck = [word for word in tb.words if word.run == 1 and 30 <= word.tick < 30 + frames]
+    assert stuck and all(word.kinds & MISPLACED and word.lanes == 1 << 5 for word in stuck)
+    tb.check(config, source)
+    assert await tb.read("LANE_REPLACEMENTS", 5) >= len(stuck) - 2
 
 
 class RepeatsOnTheLine:

@@ -153,6 +153,34 @@ async def alignment_contents_of_a_die(dut, f: int):
 
 
 @cocotb.test()
+@cocotb.parametrize(
+    deviation=[
+        Sequence(multiframes=0),
+        Sequence(multiframes=3),
+        Sequence(multiframes=5),
+        Sequence(configuration=False),
+    ]
+)
+async def alignment_of_another_length_or_without_configuration_never_comes_up(dut, deviation: Sequence):
+    """One lane's sequence is broken again and again: all start anew, no samples, and the lane is told."""
+    config = link_config()
+    tb = TB(dut, LINKS)
+    await tb.reset()
+    await tb.configure(config)
+    tb.play(
+        AdcTransmitter(config, Noise(config.channels), ilas={3: deviation}), sysref_period=config.beats_per_multiframe
+    )
+    await tb.cycles(1500)
+    assert not tb.words
+    assert await tb.read("REINITIALISATIONS") > 1
+    # The fifth multiframe begins where samples are due, with a character that is none.
+    register = "LANE_UNEXPECTED_K" if deviation.multiframes == 5 else "LANE_ILAS_MISMATCH"
+    told = [await tb.read(register, lane) for lane in range(config.lanes)]
+    assert [lane for lane, value in enumerate(told) if value] == [3]
+    assert deviation.multiframes == 5 or told[3] & MISMATCH["STRUCTURE"].mask
+
+
+@cocotb.test()
 async def identifiers_are_compared_with_registers(dut):
     config = link_config(device_id=0xA5, bank_id=6)
     tb = TB(dut, LINKS)
