@@ -128,7 +128,7 @@ module ernic_gather (
         m_fetched_valid <= done;
         if (beat) begin
             m_write_row <= {job_area, job_row + word[5:0]};
-            m_write_octets <= last && job_end != 6'd0 ? ~(64'hffff_ffff_ffff_ffff << job_end) : 64'hffff_ffff_ffff_ffff;
+            m_write_octets <= word == ROWS ? ~(64'hffff_ffff_ffff_ffff << job_end) : 64'hffff_ffff_ffff_ffff;
             m_write_data <= m_axi_rdata;
             word <= last ? 7'd0 : word + 7'd1;
             error <= !last && (error || m_axi_rresp[1]);

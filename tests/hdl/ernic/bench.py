@@ -18,7 +18,7 @@ from cocotb.triggers import RisingEdge
 
 from host.control.registers import register_map
 from tests.hdl.ernic.memory import Memory
-from tests.hdl.ernic.model import ACK, Command, Responder, Work, distance, psn_after
+from tests.hdl.ernic.model import ACK, RC, UD, Command, Responder, Work, distance, psn_after
 from tests.hdl.ernic_datapath.command_word import unpack
 from tests.hdl.lib.reg_bus import RegBusMaster
 
@@ -30,6 +30,7 @@ LOCAL_IP = 0x0A000001
 PMTU_CODES = {256: 0, 512: 1, 1024: 2, 2048: 3, 4096: 4}
 GRANULE = 4096
 ALL_LEVELS = 0xF
+ACK_FIELDS = ("is_read", "is_last", "bytes", "qpn", "psn", "syndrome", "source_ip", "source_mac", "pkey")
 COMMAND_FIELDS = tuple(entry.name for entry in fields(Command) if entry.name != "cycle")
 
 
@@ -52,6 +53,11 @@ class Connection:
     write_completions: bool = True
     interrupt: bool = False
     index_to_memory: bool = True
+    transport: int = 0
+    level: int = 0
+    write_each: bool = False
+    reads: int = 16
+    qkey: int = 0x11223344
 
 
 @dataclass
@@ -61,6 +67,21 @@ class Freed:
     address: int
     length: int
     complete: bool
+
+
+def in_ring(work: Work) -> bool:
+    """Whether the message's payload is in the ring."""
+    return work.local_address < RING_BYTES and not work.in_entry()
+
+
+@dataclass(frozen=True)
+class Response:
+    """One READ response: where its data belong."""
+
+    psn: int
+    address: int
+    length: int
+    last: bool
 
 
 class Queue:
@@ -82,6 +103,8 @@ class Queue:
         self.freed_complete: list[bool] = []
         self.lose_command: Callable[[Command], bool] = lambda _: False
         self.lose_answer: Callable[[tuple[int, int]], bool] = lambda _: False
+        self.lose_response: Callable[[Response], bool] = lambda _: False
+        self.accepted: list[Response] = []
         self.answers = True
         self.posted = 0
         self.writes_seen = 0
@@ -111,11 +134,22 @@ class Queue:
         self.acked_packets = 0
         self.lose_command = lambda _: False
         self.lose_answer = lambda _: False
+        self.lose_response = lambda _: False
+        self.accepted.clear()
         self.answers = True
         self.posted = 0
         self.writes_seen = len(self.bench.memory.writes)
         self.completed = []
-        self.responder = Responder(self.works, c.pmtu, c.psn, RING_BYTES)
+        self.responder = Responder(
+            self.works,
+            c.pmtu,
+            c.psn,
+            RING_BYTES,
+            transport=c.transport,
+            each=c.write_each,
+            entry_address=lambda number: self.send_queue + number % c.depth * 64,
+            on_read=lambda work, offset, psn: self.bench.respond(self, work, offset, psn),
+        )
         index_address = self.index_address if c.index_to_memory else 0
         for name, address in (
             ("SQBA", self.send_queue),
@@ -130,6 +164,8 @@ class Queue:
         await self.write("IPDESADDR1", c.remote_ip)
         await self.write("DESTQPCONF", c.remote_qpn)
         await self.write("SQPSN", c.psn)
+        await self.write("QPEXT", c.reads << 8 | int(c.write_each) << 6 | c.transport << 4 | c.level)
+        await self.write("QKEY", c.qkey)
         await self.write("QPADVCONF", c.pkey << 16 | c.ttl << 8 | c.traffic_class)
         await self.write("TIMEOUTCONF", c.rnr_retry << 11 | c.retry << 8 | c.timeout)
         self.bench.memory.write(self.index_address, bytes(4))
@@ -188,7 +224,7 @@ class Queue:
     def owns(self, freed: Freed) -> bool:
         """Take a release if it continues the oldest message of this queue that is not wholly freed."""
         for index, work in enumerate(self.works):
-            if self.freed_complete[index] or work.length == 0:
+            if self.freed_complete[index] or work.length == 0 or not in_ring(work):
                 continue
             if freed.address != (work.local_address + self.freed[index]) % RING_BYTES:
                 return False
@@ -206,7 +242,9 @@ class Queue:
         """All that is acknowledged as whole messages is freed, no more; of the one in flight whole granules are."""
         for index, work in enumerate(self.works):
             acked, whole = self.acked_bytes(index)
-            if whole:
+            if not in_ring(work):
+                assert self.freed[index] == 0
+            elif whole:
                 assert self.freed[index] == work.length, (index, work, self.freed[index])
                 assert self.freed_complete[index] or work.length == 0
             else:
@@ -370,6 +408,10 @@ class Bench:
             if answer is not None and not queue.lose_answer(answer):
                 queue.answer(*answer)
 
+    def respond(self, queue: Queue, work: Work, offset: int, psn: int) -> None:
+        """Answer a READ; benches without READs have nothing to answer with."""
+        raise NotImplementedError
+
     def due_ack(self) -> dict[str, int] | None:
         """The acknowledgement that arrives now, if there is one."""
         return self._acks.popleft()[1] if self._acks and self._acks[0][0] <= self.cycle else None
@@ -401,18 +443,8 @@ class ControlBench(Bench):
             "other_opcode",
             "other_qpn",
         ),
-        *(
-            "s_ack_valid",
-            "s_ack_is_read",
-            "s_ack_is_last",
-            "s_ack_bytes",
-            "s_ack_qpn",
-            "s_ack_psn",
-            "s_ack_syndrome",
-            "s_ack_source_ip",
-            "s_ack_source_mac",
-            "s_ack_pkey",
-        ),
+        "s_ack_valid",
+        *(f"s_ack_{name}" for name in ACK_FIELDS),
     )
 
     def __init__(self, dut: Any, *, seed: int = 1, latency: int = 20, stall: float = 0.0, queues: int = 4) -> None:
@@ -420,8 +452,20 @@ class ControlBench(Bench):
         self.take_commands = 1.0
         self.purged: list[int] = []
         """Indices of queue pairs whose packets are to be thrown away."""
+        self.leave_delay = 10
+        """Clocks that a packet of an unreliable transport takes to leave."""
+        self._leaving: deque[tuple[int, Queue, Command]] = deque()
+        self.take_decisions = 1.0
+        self.write_delay = 20
+        """Clocks that the data of a response take to get into memory."""
+        self.written = 0
+        self._writing: deque[int] = deque()
+        self._expected: deque[tuple[Queue, Response]] = deque()
+        self._decision_ready = 0
+        self._ack_is_read = False
         self._level_ready = 0
         self._ack_valid = 0
+        self._report_valid = 0
 
     def packet_side(self) -> None:
         dut = self.dut
@@ -433,15 +477,80 @@ class ControlBench(Bench):
         if ready != self._level_ready:
             self._level_ready = ready
             dut.level_ready.value = ready
+        self._responses()
+        left = self._leaving.popleft() if self._leaving and self._leaving[0][0] <= self.cycle else None
+        if left is not None:
+            _, queue, command = left
+            dut.report_qp.value = queue.number - 1
+            dut.report_epoch.value = command.epoch
+            dut.report_psn.value = command.psn
+            if queue.connection.transport != RC:
+                queue.acknowledged(command.psn, ACK)
+        if (left is not None) != self._report_valid:
+            self._report_valid = left is not None
+            dut.report_valid.value = int(self._report_valid)
+        if self._ack_valid and self._ack_is_read and not dut.s_ack_ready.value:
+            return
         ack = self.due_ack()
         if ack is not None:
-            for name, value in ack.items():
-                getattr(dut, f"s_ack_{name}").value = value
+            self._ack_is_read = bool(ack.get("is_read", 0))
+            for name in ACK_FIELDS:
+                getattr(dut, f"s_ack_{name}").value = ack.get(name, 0)
             dut.s_ack_valid.value = 1
             self._ack_valid = 1
         elif self._ack_valid:
             dut.s_ack_valid.value = 0
             self._ack_valid = 0
+
+    def respond(self, queue: Queue, work: Work, offset: int, psn: int) -> None:
+        """Queue the responses to a READ of ``work`` from byte ``offset`` on, the first with this PSN."""
+        pmtu = queue.connection.pmtu
+        packets = max(1, -(-(work.length - offset) // pmtu))
+        for number in range(packets):
+            at = offset + number * pmtu
+            response = Response(
+                psn_after(psn, number), work.local_address + at, min(pmtu, work.length - at), number == packets - 1
+            )
+            if queue.lose_response(response):
+                continue
+            self.send_ack(
+                {
+                    "is_read": 1,
+                    "is_last": int(response.last),
+                    "bytes": response.length,
+                    "qpn": queue.number,
+                    "psn": response.psn,
+                    "syndrome": ACK,
+                    "source_ip": queue.connection.remote_ip,
+                    "source_mac": queue.connection.remote_mac,
+                    "pkey": queue.connection.pkey,
+                }
+            )
+            self._expected.append((queue, response))
+
+    def _responses(self) -> None:
+        """Take a decision about a response: in order, for the right place, accepted once."""
+        dut = self.dut
+        if dut.m_decision_valid.value and self._decision_ready:
+            queue, response = self._expected.popleft()
+            accepted = bool(dut.m_decision_accept.value)
+            if accepted:
+                assert response not in queue.accepted, f"{response} taken twice"
+                assert int(dut.m_decision_address.value) == response.address, response
+            # Without data there is nothing to accept.
+            if accepted or response.length == 0:
+                queue.acknowledged(response.psn, ACK)
+                queue.accepted.append(response)
+            if accepted:
+                self._writing.append(self.cycle + self.write_delay)
+        ready = int(self.random.random() < self.take_decisions)
+        if ready != self._decision_ready:
+            self._decision_ready = ready
+            dut.m_decision_ready.value = ready
+        if self._writing and self._writing[0] <= self.cycle:
+            self._writing.popleft()
+            self.written += 1
+            dut.read_writes_done.value = self.written % 256
 
     def _command(self) -> None:
         offered = unpack(int(self.dut.m_cmd.value))
@@ -456,7 +565,12 @@ class ControlBench(Bench):
             connection.traffic_class,
             connection.ttl,
         )
+        assert level == (connection.level or 2)
+        if connection.transport == UD:
+            assert (command.qkey, command.source_qpn) == (connection.qkey, queue.number)
         self.take(queue, command)
+        if command.report:
+            self._leaving.append((self.cycle + self.leave_delay, queue, command))
 
 
 def works(lengths: list[int], rng: random.Random, *, aligned: bool = False, start: int = 1) -> list[Work]:
