@@ -288,6 +288,29 @@ async def switched_off_queue_pairs(dut):
 
 
 @cocotb.test()
+async def place_of_a_thrown_away_packet(dut):
+    """Its payload still arrives from memory; the next packet in that place is not taken for complete by it."""
+    tb = TB(dut, 8)
+    await tb.start()
+    for latency in (20, 60):
+        tb.latency = latency
+        for delay in range(4, 70, 2):
+            tb.launched.clear()
+            tb.offer(*(tb.packet(2, address=0, length=1500, qp=5) for _ in range(2)))
+            await tb.clocks(delay)
+            gone = len(tb.launched)
+            dut.purge_qp.value = 5
+            dut.purge_valid.value = 1
+            await tb.clocks(1)
+            dut.purge_valid.value = 0
+            after = [tb.packet(2, address=3 * PAGE + 7, length=2000, qp=6) for _ in range(3)]
+            tb.offer(*after)
+            await tb.drain(gone + 3)
+            await tb.clocks(150)
+            assert [packet for packet in tb.launched if packet.qp == 6] == after, (latency, delay)
+
+
+@cocotb.test()
 async def memory_errors(dut):
     """An error in any word of a payload: the packet is not sent, its queue pair is named, those behind it go on."""
     tb = TB(dut, 6)
