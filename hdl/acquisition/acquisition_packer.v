@@ -129,6 +129,8 @@ module acquisition_packer (
         if (take && granted && !word_filled) word = word_data;
     end
 
+    wire          header_due = state == SIZE || state == REQUEST || state == HEADER;
+
     assign begin_ready = state == IDLE && !source_reset;
     assign word_ready = take;
     assign end_ready = state == FINISH && !word_crc_valid && !aborted;
@@ -176,7 +178,9 @@ module acquisition_packer (
         if (step && granted) word_crc <= word_crc_next;
         if (word_crc_valid) payload_crc <= moved_crc ^ word_crc;
         if (source_reset && state != IDLE) aborted <= 1'b1;
-        if (source_reset) begin
+        // The link side counts anew behind its reset. A frame that was begun before has its number from the old count, and its
+        // header is told by that.
+        if ((source_reset || aborted) && !header_due) begin
             next_number <= 64'd0;
             causes <= 8'd0;
         end

@@ -270,6 +270,38 @@ async def test_reset_of_the_link_side(dut, denied):
     tb.check(tb.ring.frames[-1], after, dropped=0)
 
 
+@cocotb.test()
+@cocotb.parametrize(("lead", list(range(1, 9))), ("denied", [False, True]))
+async def test_short_reset_of_the_link_side_around_admission(dut, lead, denied):
+    """The header of the frame goes by the old numbers, all behind it by the new ones."""
+    tb = TB(dut)
+    tb.ring.latency = 0
+    await tb.start()
+    tb.send(tb.window(0, 2, 1))
+    await tb.ring.wait(1)
+    if denied:
+        tb.ring.deny = {5}
+    torn = tb.window(5, 20, 4, sent=0)
+    torn.causes = 0b0001
+    tb.send(torn, end=False)
+    await RisingEdge(dut.clk)
+    while not (dut.begin_valid.value == 1 and dut.begin_ready.value == 1):
+        await RisingEdge(dut.clk)
+    await ClockCycles(dut.clk, lead)
+    tb.begins.clear()
+    dut.source_reset.value = 1
+    await ClockCycles(dut.clk, 4)
+    dut.source_reset.value = 0
+    after = tb.window(0, 4, 4)
+    tb.send(after)
+    await tb.ring.wait(2 if denied else 3)
+    if not denied:
+        frame = tb.ring.frames[1]
+        assert (frame.header["dropped_before"], frame.causes) == (4, DropCause.TRIGGER_TOO_EARLY)
+        assert frame.link_errors == LinkError.LINK_DOWN
+    tb.check(tb.ring.frames[-1], after, dropped=0)
+
+
 @pytest.mark.parametrize("simulator", SIMULATORS)
 def test_acquisition_packer(simulator):
     run_module("acquisition/acquisition_packer", __name__, simulator)
