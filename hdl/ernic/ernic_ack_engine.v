@@ -88,6 +88,8 @@ module ernic_ack_engine #(
     input  wire [QP_WIDTH-1:0]    started_qp,
     // Timers: time is up; held until ready.
     input  wire                   expired_valid,
+    // It was the short one, for the tail of what was sent.
+    input  wire                   expired_tail,
     input  wire [QP_WIDTH-1:0]    expired_qp,
     output wire                   expired_ready,
 
@@ -144,6 +146,7 @@ module ernic_ack_engine #(
     output wire                   ignored_valid,
     output wire                   lost_valid,
     output wire                   timeout_valid,
+    output wire                   probe_valid,
     output wire                   fatal_valid,
     output wire [4:0]             fatal_code,
     output wire                   idle,
@@ -365,6 +368,7 @@ module ernic_ack_engine #(
 
     // ------------------------------------------------------------------------------------------------------------------- check
 
+    reg         e_tail;
     reg         a_local;
     reg         a_is_read;
     reg         a_is_last;
@@ -470,7 +474,8 @@ module ernic_ack_engine #(
     wire       wrong = finish_ack && bad_response;
     wire       missing = finish_ack && implied && !is_rnr && !waiting && (!implied_once[qp] || progress);
     wire       wait_over = finish && kind == EVENT_EXPIRED && waiting;
-    wire       timeout = finish && kind == EVENT_EXPIRED && !waiting && in_flight != 24'd0;
+    wire       overdue = finish && kind == EVENT_EXPIRED && !waiting && in_flight != 24'd0;
+    wire       timeout = overdue && !e_tail;
     wire       counted = out_of_sequence || timeout || missing;
     wire       retries_used = counted && base_retries == ack_retry_limit && !no_fatal;
     wire       rnr_used = not_ready && base_rnr_retries == ack_rnr_limit && ack_rnr_limit != 3'd7 && !no_fatal;
@@ -480,7 +485,8 @@ module ernic_ack_engine #(
     assign fatal_code = cannot_execute ? FATAL_ENTRY : refused ? FATAL_NAK : wrong ? FATAL_RESPONSE : rnr_used ? FATAL_RNR_RETRIES : FATAL_RETRIES;
     assign nak_valid = finish_ack && a_type != TYPE_ACK && !a_is_read;
     assign timeout_valid = timeout;
-    assign retry_valid = (counted && !retries_used) || wait_over;
+    assign probe_valid = overdue && e_tail;
+    assign retry_valid = (counted && !retries_used) || wait_over || probe_valid;
     assign wait_valid = not_ready && !rnr_used;
     assign wait_code = a_syndrome[4:0];
     assign timed_valid = (finish && progress && reliable && !waiting && !not_ready) || retry_valid;
@@ -720,6 +726,7 @@ module ernic_ack_engine #(
         end
         if (choose_expired) begin
             kind <= EVENT_EXPIRED;
+            e_tail <= expired_tail;
             qp <= expired_qp;
             state <= LOAD;
         end

@@ -295,6 +295,9 @@ module ernic_control #(
     wire [15:0]            message_identifier;
     wire [7:0]             message_opcode;
     wire                   expired_valid;
+    wire                   expired_tail;
+    wire                   probe_valid;
+    wire [15:0]            timer_tail_loss;
     wire [QP_WIDTH-1:0]    expired_qp;
     wire                   expired_ready;
     wire                   completion_valid;
@@ -418,6 +421,7 @@ module ernic_control #(
         .ignored_valid(ignored_valid),
         .lost_valid(lost_valid),
         .timeout_valid(timeout_valid),
+        .probe_valid(probe_valid),
         .wait_valid(wait_valid),
         .retry_valid(retry_valid),
         .fatal_valid(fatal_valid),
@@ -487,7 +491,8 @@ module ernic_control #(
         .completion_interrupt(completion_interrupt),
         .timer_load(timer_load),
         .timer_qp(timer_qp),
-        .timer_timeout(timer_timeout)
+        .timer_timeout(timer_timeout),
+        .timer_tail_loss(timer_tail_loss)
     );
 
     ernic_memory_regions regions (
@@ -773,6 +778,7 @@ module ernic_control #(
         .flushed_valid(flushed_valid),
         .started_qp(started_qp),
         .expired_valid(expired_valid),
+        .expired_tail(expired_tail),
         .expired_qp(expired_qp),
         .expired_ready(expired_ready),
         .ack_load(ack_load),
@@ -818,6 +824,7 @@ module ernic_control #(
         .ignored_valid(ignored_valid),
         .lost_valid(lost_valid),
         .timeout_valid(timeout_valid),
+        .probe_valid(probe_valid),
         .fatal_valid(fatal_valid),
         .fatal_code(fatal_code),
         .idle(ack_idle),
@@ -855,15 +862,20 @@ module ernic_control #(
         .sent_qp(started_qp),
         .restart_valid(ack_timed_valid),
         .restart_qp(ack_qp),
+        .any_sent_valid(sent_valid),
+        .progress_valid(progress_valid),
+        .progress_qp(ack_qp),
         .wait_valid(wait_valid),
         .wait_qp(ack_qp),
         .wait_code(wait_code),
         .timer_load(timer_load),
         .timer_qp(timer_qp),
         .timer_timeout(timer_timeout),
+        .timer_tail_loss(timer_tail_loss),
         .timer_next_psn(timer_next_psn),
         .timer_oldest_psn(timer_oldest_psn),
         .expired_valid(expired_valid),
+        .expired_tail(expired_tail),
         .expired_qp(expired_qp),
         .expired_ready(expired_ready)
     );

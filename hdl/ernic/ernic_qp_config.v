@@ -80,7 +80,8 @@ module ernic_qp_config #(
     // Timers.
     input  wire                timer_load,
     input  wire [QP_WIDTH-1:0] timer_qp,
-    output reg  [5:0]          timer_timeout
+    output reg  [5:0]          timer_timeout,
+    output reg  [15:0]         timer_tail_loss
 );
 
     reg [31:0] qpconf      [0:NUM_QP-1];
@@ -109,6 +110,7 @@ module ernic_qp_config #(
     reg [31:0] pd          [0:NUM_QP-1];
     reg [31:0] qpext       [0:NUM_QP-1];
     reg [31:0] qkey        [0:NUM_QP-1];
+    reg [31:0] tail_loss   [0:NUM_QP-1];
 
     localparam [1:0] IMAGE_DATA = 2'd2;
     localparam [1:0] DATAGRAM = 2'd2;
@@ -156,6 +158,7 @@ module ernic_qp_config #(
                 qp_transport[2*index +: 2] <= index == {QP_WIDTH{1'b0}} ? DATAGRAM : data[5:4];
             end
             if (sweep_valid || offset == `EB_ERNIC_QP_QKEY) qkey[index] <= data;
+            if (sweep_valid || offset == `EB_ERNIC_QP_TAIL_LOSS) tail_loss[index] <= data & `EB_ERNIC_QP_TAIL_LOSS_MASK;
         end
     end
 
@@ -189,6 +192,7 @@ module ernic_qp_config #(
                 `EB_ERNIC_QP_PD: read_data <= pd[read_qp];
                 `EB_ERNIC_QP_QPEXT: read_data <= qpext[read_qp];
                 `EB_ERNIC_QP_QKEY: read_data <= qkey[read_qp];
+                `EB_ERNIC_QP_TAIL_LOSS: read_data <= tail_loss[read_qp];
                 default: read_data <= 32'd0;
             endcase
         end
@@ -225,7 +229,10 @@ module ernic_qp_config #(
             completion_interrupt <= qpconf[completion_qp][3];
         end
         // Only a reliable connection waits for anything.
-        if (timer_load) timer_timeout <= qp_transport[2*timer_qp +: 2] == 2'd0 ? timeoutconf[timer_qp][5:0] : 6'd0;
+        if (timer_load) begin
+            timer_timeout <= qp_transport[2*timer_qp +: 2] == 2'd0 ? timeoutconf[timer_qp][5:0] : 6'd0;
+            timer_tail_loss <= qp_transport[2*timer_qp +: 2] == 2'd0 ? tail_loss[timer_qp][15:0] : 16'd0;
+        end
     end
 
 endmodule

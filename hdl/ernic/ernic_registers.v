@@ -130,6 +130,7 @@ module ernic_registers #(
     input  wire                ignored_valid,
     input  wire                lost_valid,
     input  wire                timeout_valid,
+    input  wire                probe_valid,
     input  wire                wait_valid,
     input  wire                retry_valid,
     input  wire                fatal_valid,
@@ -416,6 +417,7 @@ module ernic_registers #(
     reg [31:0]         acks_ignored;
     reg [31:0]         acks_lost;
     reg [31:0]         timeouts;
+    reg [31:0]         probes;
     reg [31:0]         waits;
     reg [31:0]         bus_errors;
     reg [4:0]          last_fatal_code;
@@ -452,6 +454,7 @@ module ernic_registers #(
         if (ignored_valid) acks_ignored <= acks_ignored + 32'd1;
         if (lost_valid) acks_lost <= acks_lost + 32'd1;
         if (timeout_valid) timeouts <= timeouts + 32'd1;
+        if (probe_valid) probes <= probes + 32'd1;
         if (wait_valid) waits <= waits + 32'd1;
         if (fetch_error || completion_error) bus_errors <= bus_errors + {30'd0, fetch_error} + {30'd0, completion_error};
         if (fatal_valid) begin
@@ -478,6 +481,7 @@ module ernic_registers #(
             acks_ignored <= 32'd0;
             acks_lost <= 32'd0;
             timeouts <= 32'd0;
+            probes <= 32'd0;
             waits <= 32'd0;
             bus_errors <= 32'd0;
             last_fatal_code <= 5'd0;
@@ -506,6 +510,7 @@ module ernic_registers #(
             `EB_ERNIC_ACKS_IGNORED: global_value = acks_ignored;
             `EB_ERNIC_ACKS_LOST: global_value = acks_lost;
             `EB_ERNIC_TIMEOUTS: global_value = timeouts;
+            `EB_ERNIC_TAIL_PROBES: global_value = probes;
             `EB_ERNIC_RNR_WAITS: global_value = waits;
             `EB_ERNIC_BUS_ERRORS: global_value = bus_errors;
             `EB_ERNIC_LAST_FATAL: global_value = {16'd0, last_fatal_qpn, 3'd0, last_fatal_code};

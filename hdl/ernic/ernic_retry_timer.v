@@ -3,6 +3,9 @@
 // Time is counted in ticks of 4.096 us (or of 2^tick_width clocks). After each tick the queue pairs are looked at one by one.
 // A deadline lies one tick further than the time asked for, since the present tick is partly over: never early, up to a tick
 // late. A restart is noted in a bit at once and worked off later; while noted, the old deadline does not count.
+//
+// A second, short time runs once all that was posted has been sent: when nothing comes for it, the tail may be lost, and no packet
+// behind it will make the receiver say so.
 
 `timescale 1ns / 1fs
 `default_nettype none
@@ -23,11 +26,15 @@ module ernic_retry_timer #(
     input  wire [NUM_QP-1:0]   qp_fatal,
     input  wire [NUM_QP-1:0]   qp_waiting,
 
-    // Restart the time for an acknowledgement (requester, acknowledgement engine).
+    // Restart the time for an acknowledgement: the oldest packet is sent; the acknowledgement engine says so.
     input  wire                sent_valid,
     input  wire [QP_WIDTH-1:0] sent_qp,
     input  wire                restart_valid,
     input  wire [QP_WIDTH-1:0] restart_qp,
+    // Restart the short time: any packet of `sent_qp` is sent, or `progress_qp` has got an acknowledgement.
+    input  wire                any_sent_valid,
+    input  wire                progress_valid,
+    input  wire [QP_WIDTH-1:0] progress_qp,
     // Wait as an RNR NAK says.
     input  wire                wait_valid,
     input  wire [QP_WIDTH-1:0] wait_qp,
@@ -37,17 +44,22 @@ module ernic_retry_timer #(
     output wire                timer_load,
     output wire [QP_WIDTH-1:0] timer_qp,
     input  wire [5:0]          timer_timeout,
+    input  wire [15:0]         timer_tail_loss,
     input  wire [23:0]         timer_next_psn,
     input  wire [23:0]         timer_oldest_psn,
 
     // Time is up; held until ready, unless restarted before.
     output reg                 expired_valid,
+    // It was the short one.
+    output reg                 expired_tail,
     output reg  [QP_WIDTH-1:0] expired_qp,
     input  wire                expired_ready
 );
 
     // Times are up to 2^31 ticks; one bit more, so that a deadline passed long ago is still in the past.
     localparam TIME_WIDTH = 33;
+    // The short time counts in 128 clocks.
+    localparam TAIL_WIDTH = 7;
 
     // Wait in ticks of 4.096 us, rounded up (IBTA vol. 1, table 45: 10 us to 655.36 ms).
     function [17:0] wait_ticks;
@@ -98,11 +110,16 @@ module ernic_retry_timer #(
     reg  [TIME_WIDTH-1:0] now;
     wire [15:0]           last_clock = tick_width == 4'd0 ? TICK_LAST : (16'd1 << tick_width) - 16'd1;
     wire                  tick = clocks >= last_clock;
+    // Ticks of the short time.
+    reg  [TAIL_WIDTH-1:0] tail_clocks;
+    wire                  tail_tick = tail_clocks == {TAIL_WIDTH{1'b1}};
 
     always @(posedge clk) begin
         clocks <= tick ? 16'd0 : clocks + 16'd1;
         if (tick) now <= now + {{(TIME_WIDTH-1){1'b0}}, 1'b1};
+        tail_clocks <= tail_clocks + {{(TAIL_WIDTH-1){1'b0}}, 1'b1};
         if (rst) begin
+            tail_clocks <= {TAIL_WIDTH{1'b0}};
             clocks <= 16'd0;
             now <= {TIME_WIDTH{1'b0}};
         end
@@ -126,6 +143,14 @@ module ernic_retry_timer #(
     reg  [QP_WIDTH-1:0]   qp;
     reg  [QP_WIDTH-1:0]   looked_at;
     reg                   looking;
+    // The short time: what is left of it, whether it starts anew, whether it has run out since the last progress.
+    reg  [15:0]           tail_left [0:NUM_QP-1];
+    reg  [15:0]           q_tail_left;
+    reg  [NUM_QP-1:0]     tail_anew;
+    reg  [NUM_QP-1:0]     tail_once;
+    // A tick has passed, and this look at the queue pairs, is one of the short time.
+    reg                   tail_due;
+    reg                   tail_look;
     wire                  last_qp = {{(9-QP_WIDTH){1'b0}}, looked_at} + 9'd1 == NUM_QP;
     wire                  any_restart;
     wire [QP_WIDTH-1:0]   next_restart;
@@ -150,6 +175,11 @@ module ernic_retry_timer #(
         && !changing;
     wire                  store_wait = state == IDLE && wait_pending;
     wire                  store_restart = state == RESTART;
+    wire                  tail_runs = qp_enabled[qp] && !qp_fatal[qp] && !qp_waiting[qp] && timer_next_psn != timer_oldest_psn
+        && timer_tail_loss != 16'd0 && !tail_once[qp];
+    wire                  tail_step = state == LOOK && tail_look && tail_runs;
+    wire                  tail_over = tail_step && !tail_anew[qp] && q_tail_left <= 16'd1
+        && !(any_sent_valid && sent_qp == qp) && !(progress_valid && progress_qp == qp);
     // The queue pair that is about to be reported has got new time.
     wire                  withdrawn = (sent_valid && sent_qp == expired_qp) || (restart_valid && restart_qp == expired_qp)
         || (wait_valid && wait_qp == expired_qp);
@@ -158,7 +188,10 @@ module ernic_retry_timer #(
     assign timer_qp = qp;
 
     always @(posedge clk) begin
-        if (tick && engine_enabled) looking <= 1'b1;
+        if ((tick || tail_tick) && engine_enabled) looking <= 1'b1;
+        if (tail_tick) tail_due <= 1'b1;
+        if (tail_step) tail_left[qp] <= tail_anew[qp] ? timer_tail_loss : q_tail_left - 16'd1;
+        if (state == LOOK_LOAD) q_tail_left <= tail_left[qp];
         if (expired_ready || withdrawn) expired_valid <= 1'b0;
         if (store_wait || store_restart) begin
             deadline[store_wait ? wait_for : qp] <= store_wait ? soon + {{(TIME_WIDTH-18){1'b0}}, wait_ticks(wait_for_code)}
@@ -177,18 +210,32 @@ module ernic_retry_timer #(
                     qp <= looked_at;
                     looked_at <= last_qp ? {QP_WIDTH{1'b0}} : looked_at + {{(QP_WIDTH-1){1'b0}}, 1'b1};
                     if (last_qp) looking <= 1'b0;
+                    // Decided with the first of them, for all.
+                    if (looked_at == {QP_WIDTH{1'b0}}) begin
+                        tail_look <= tail_due;
+                        tail_due <= tail_tick;
+                    end
                     state <= LOOK_LOAD;
                 end
             RESTART_LOAD: state <= RESTART;
             LOOK_LOAD: state <= LOOK;
             LOOK: begin
-                expired_valid <= due;
+                expired_valid <= due || tail_over;
+                expired_tail <= !due;
                 expired_qp <= qp;
                 state <= IDLE;
             end
             default: state <= IDLE;
         endcase
 
+        tail_once <= tail_once & qp_enabled;
+        if (tail_step) tail_anew[qp] <= 1'b0;
+        if (tail_over && !due) tail_once[qp] <= 1'b1;
+        if (any_sent_valid) tail_anew[sent_qp] <= 1'b1;
+        if (progress_valid) begin
+            tail_anew[progress_qp] <= 1'b1;
+            tail_once[progress_qp] <= 1'b0;
+        end
         if (state == RESTART_LOAD) restarts[qp] <= 1'b0;
         // A wait for a receiver is not cut short by a restart that was noted before.
         if (wait_valid) begin
@@ -204,6 +251,10 @@ module ernic_retry_timer #(
             qp <= {QP_WIDTH{1'b0}};
             looked_at <= {QP_WIDTH{1'b0}};
             looking <= 1'b0;
+            tail_anew <= {NUM_QP{1'b0}};
+            tail_once <= {NUM_QP{1'b0}};
+            tail_due <= 1'b0;
+            tail_look <= 1'b0;
             restarts <= {NUM_QP{1'b0}};
             wait_pending <= 1'b0;
             expired_valid <= 1'b0;

@@ -213,7 +213,7 @@ class Responder:
 
     def _read_again(self, command: Command) -> None:
         """A READ that was executed is asked for again, from some packet on."""
-        psn = self.psn
+        psn = psn_after(self.psn, -(self.offset // self.pmtu))
         for work in reversed(self.works[: self.executed]):
             psn = psn_after(psn, -work.packets(self.pmtu))
             offset = distance(command.psn, psn) * self.pmtu

@@ -361,6 +361,78 @@ async def random_mix(dut):
         await bench.done(reliable, unreliable, datagram, limit=200000)
 
 
+TAIL_UNIT = 128
+"""Clocks in which TAIL_LOSS counts."""
+
+
+@cocotb.test()
+async def lost_tail(dut):
+    """The last packet or its answer is lost, nothing comes behind it: sent again after the short time, uncounted."""
+    bench = ControlBench(dut)
+    await bench.start()
+    for lose in ("command", "answer", "response"):
+        queue = await bench.connect(2, Connection(pmtu=256, retry=0, tail_loss=4))
+        lost: list[int] = []
+
+        def once(_, lost=lost) -> bool:
+            lost.append(bench.cycle)
+            return len(lost) == 1
+
+        kinds = (READ,) if lose == "response" else (WRITE,)
+        setattr(queue, f"lose_{lose}", once)
+        await queue.post(messages(kinds, [100], bench.random))
+        probes = await bench.read("TAIL_PROBES")
+        await bench.done(queue)
+        assert len(queue.commands) == 2
+        waited = queue.commands[1].cycle - queue.commands[0].cycle
+        assert 4 * TAIL_UNIT <= waited <= 6 * TAIL_UNIT, waited
+        assert await bench.read("TAIL_PROBES") == probes + 1
+        assert await queue.field("STATQP", "RETRY") == 0
+    assert await bench.read("TIMEOUTS") == 0
+
+
+@cocotb.test()
+async def tail_is_probed_once(dut):
+    """Nobody is sent the same for ever; after progress, and in a new connection, the short time counts again."""
+    bench = ControlBench(dut)
+    await bench.start()
+    queue = await bench.connect(2, Connection(pmtu=256, tail_loss=2))
+    queue.lose_command = lambda _: True
+    await queue.post(works([256 * 3], bench.random))
+    await bench.clocks(20 * TAIL_UNIT)
+    assert [command.psn for command in queue.commands] == [0, 1, 2] * 2
+    queue.answer(0)
+    await bench.clocks(20 * TAIL_UNIT)
+    assert [command.psn for command in queue.commands] == [0, 1, 2] * 2 + [1, 2]
+    queue = await bench.connect(2, queue.connection)
+    queue.lose_command = lambda _: True
+    await queue.post(works([10], bench.random))
+    await bench.clocks(20 * TAIL_UNIT)
+    assert len(queue.commands) == 2
+    # An unreliable connection has no tail to lose, and 0 stands for never.
+    for connection in (Connection(pmtu=256), Connection(pmtu=256, transport=UC, tail_loss=2)):
+        queue = await bench.connect(2, connection)
+        queue.lose_command = lambda _, reliable=connection.transport != UC: reliable
+        bench.leave_delay = 10 * TAIL_UNIT
+        await queue.post(works([10], bench.random))
+        await bench.clocks(20 * TAIL_UNIT)
+        assert len(queue.commands) == 1
+
+
+@cocotb.test()
+async def tail_time_starts_with_the_last_packet(dut):
+    """While packets leave, slowly, or answers come, the short time starts anew."""
+    bench = ControlBench(dut)
+    await bench.start()
+    bench.take_commands = 0.005
+    queue = await bench.connect(2, Connection(pmtu=256, tail_loss=16))
+    bench.answer_delay = 10 * TAIL_UNIT
+    await queue.post(works([256 * 20], bench.random))
+    await bench.done(queue)
+    assert len(queue.commands) == 20
+    assert await bench.read("TAIL_PROBES") == 0
+
+
 @pytest.mark.parametrize("simulator", SIMULATORS)
 def test_ernic_transports(simulator):
     run_module("ernic/ernic_control", __name__, simulator, parameters={"RING_BYTES": RING_BYTES, "OUTSTANDING": 32})
