@@ -176,13 +176,27 @@ def latency_svg(latencies_us: Sequence[float], spread: Spread | None, limit_us: 
     return result[0]
 
 
+def trigger_bins(errors_ns: Sequence[float], limit_ns: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return counts and edges of ten bins either side of zero up to the limit, and as many beyond it as are needed.
+
+    What lies on an edge belongs to the bin nearer to zero: an error of just the limit keeps it.
+    """
+    values = np.asarray(errors_ns, np.float64)
+    step = limit_ns / 10
+    steps = np.clip(np.ceil(np.abs(values) / step - 1e-9), 1, None).astype(np.int64) - 1
+    reach = max(12, int(steps.max(initial=0)) + 3)
+    places = np.where(values < 0, reach - 1 - steps, reach + steps)
+    return np.bincount(places, minlength=2 * reach).astype(np.int64), np.arange(
+        -reach, reach + 1, dtype=np.float64
+    ) * step
+
+
 def trigger_svg(errors_ns: Sequence[float], limit_ns: float) -> str:
     """How far the time stamps of triggers are from the truth."""
-    values = np.asarray(errors_ns, np.float64)
-    reach = max(limit_ns, float(np.abs(values).max(initial=0.0))) * 1.25
+    counts, edges = trigger_bins(errors_ns, limit_ns)
     with _drawing("trigger", 7.0, 2.4) as (figure, result):
         axes = figure.add_subplot()
-        axes.hist(values, bins=np.linspace(-reach, reach, 41).tolist(), color=_ACCENT, alpha=0.7)
+        axes.stairs(counts, edges, fill=True, color=_ACCENT, alpha=0.7)
         for limit in (-limit_ns, limit_ns):
             axes.axvline(limit, color=_ALERT, linewidth=1, linestyle=(0, (4, 3)))
         axes.text(

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from host.control.modes import MODES_BY_ID, PHOTOACOUSTIC, Mode
+from host.control.registers import register_map
 from host.frame_layout import HEADER_BYTES
 from host.imaging.beamform import SHORTEST_IMAGE_SAMPLES
 from host.imaging.beamform import Path as SoundPath
@@ -61,6 +62,10 @@ _ACQUISITION_COUNTERS = (
     "SHOTS_FIRED",
     "CROSSING_OVERFLOWS",
 )
+_LINK_SETTINGS = frozenset(
+    register.name for register in register_map()["JESD204B"].registers if register.access == "RW"
+)
+"""Registers of the receive link that are no counters: what it was told."""
 _RING_COUNTERS = (
     "FRAMES_ADMITTED",
     "DROPPED_RING_FULL",
@@ -397,7 +402,7 @@ def _simulated(
         interrupts=counters["RING"]["IRQ_COUNT"],
         doorbells=result["statistics"]["doorbells"],
         retransmitted_packets=stream.retransmitted_packets,
-        link_counters=counters["JESD204B"],
+        link_counters={name: value for name, value in counters["JESD204B"].items() if name not in _LINK_SETTINGS},
         link_interrupts=result["link_interrupts"],
         link_causes=result["link_causes"],
         link_events=[

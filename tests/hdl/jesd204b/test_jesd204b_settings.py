@@ -36,9 +36,16 @@ def maps(lanes: int) -> dict[str, list[int]]:
     """Lane maps to try: each entry is the physical lane of a lane."""
     rng = np.random.default_rng(11)
     vendor = [lane ^ 3 if lane % 8 < 4 else lane ^ 1 for lane in range(lanes)]
+    pairs = np.arange(lanes).reshape(-1, 2)
+    within = rng.permuted(pairs, axis=1)
     rotated = [[(lane + step) % lanes for lane in range(lanes)] for step in range(1, lanes)]
     return {
+        "identity": list(range(lanes)),
         "reversed": list(range(lanes))[::-1],
+        "within each converter": within.ravel().tolist(),
+        "every pair exchanged": pairs[:, ::-1].ravel().tolist(),
+        "whole converters": rng.permutation(pairs).ravel().tolist(),
+        "converters, and within them": rng.permutation(within).ravel().tolist(),
         "vendor": vendor,
         **{f"rotated {step}": order for step, order in enumerate(rotated, start=1)},
         **{f"random {n}": rng.permutation(lanes).tolist() for n in range(4)},
@@ -65,6 +72,13 @@ async def every_lane_map_gives_every_channel_its_place(dut):
         assert await tb.read("LANE_MAP", 1) == physical[1]
         # Errors are counted for the lane of the link, not for the transceiver.
         assert await tb.read("LANE_ILAS_MISMATCH", 1) == 0, name
+    # And without the map they are not in their places, which the test sees.
+    await tb.reset()
+    await tb.configure(config)
+    tb.play(AdcTransmitter(config, source, lane_order=order), sysref_period=config.beats_per_multiframe)
+    await tb.until(lambda: len(tb.words) >= per_sample, 1500, "samples")
+    codes = np.concatenate([word.samples for word in tb.words[:per_sample]])[: config.channels]
+    assert sorted(codes) == sorted(source.samples(0, 1)[0]) and not np.array_equal(codes, source.samples(0, 1)[0])
 
 
 @cocotb.test()

@@ -28,7 +28,7 @@ from host.report import (
     write_report,
 )
 from host.report.page import render
-from host.report.plots import latency_svg, peaks
+from host.report.plots import latency_svg, peaks, trigger_bins
 from host.report.text import figure
 from tests.host.report.example import figures
 
@@ -151,6 +151,17 @@ def test_triggers_and_changes_of_mode_are_shown():
         assert words in text
     run = figures(configuration=Configuration(mode="ultrasound"), simulated=simulated)
     assert "time stamp less true time" not in render(judge(run))
+
+
+def test_trigger_errors_of_just_the_limit_are_drawn_inside_it():
+    counts, edges = trigger_bins([2.0, -2.0, 0.0, 0.3, -0.05], 2.0)
+    inside = (edges[:-1] >= -2.0) & (edges[1:] <= 2.0)
+    assert counts.sum() == counts[inside].sum() == 5
+    assert counts[inside][0] == counts[inside][-1] == 1
+    assert counts[np.searchsorted(edges, 0.3) - 1] == 1 and counts[np.flatnonzero(edges == 0.0)[0] - 1] == 1
+    counts, edges = trigger_bins([2.01, -7.5], 2.0)
+    assert counts.sum() == 2 and counts[(edges[:-1] >= -2.0) & (edges[1:] <= 2.0)].sum() == 0
+    assert edges[0] < -7.5 and trigger_bins([], 2.0)[0].sum() == 0
 
 
 def test_events_of_the_receive_link_are_listed_as_far_as_there_is_room():
