@@ -21,7 +21,7 @@ $(error WAVES=$(WAVES): allowed 0 (never), 1 (the whole run); without it, a fail
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup sim waves test test-faults formal lint bench registers clean
+.PHONY: help setup sim waves test test-faults formal lint bench synth registers clean
 
 help: ## list the targets and variables
 	@echo "EchoBench: RTL of an RDMA ultrasound front end against a real verbs stack."
@@ -63,6 +63,9 @@ lint: setup ## check HDL, Python, types, layering and generated files
 
 bench: setup ## measure the testbench: pipeline against free-running RTL and a per-cycle bench
 	@$(PYTHON) -m sim bench
+
+synth: setup ## synthesise for UltraScale+ (yosys): area a subsystem, longest paths; build/synth/report.json
+	@$(PYTHON) -m sim synth
 
 registers: setup ## renew the files made from host/control/registers/registers.toml
 	@$(PYTHON) -m host.control.registers --write

@@ -73,3 +73,11 @@ def bench() -> None:
     from sim.run.benchmark import main  # noqa: PLC0415
 
     raise typer.Exit(main())
+
+
+@application.command()
+def synth() -> None:
+    """Synthesise for UltraScale+ with yosys: area a subsystem, longest paths."""
+    from sim.synthesis.report import main  # noqa: PLC0415
+
+    raise typer.Exit(main())
