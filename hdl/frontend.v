@@ -94,6 +94,18 @@ module frontend #(
     input  wire                 m_axi_rvalid,
     output wire                 m_axi_rready,
 
+    // The processing system's Ethernet frames (clk; ARP, TCP, ...), without preamble and FCS, octet 0 in bits 7:0.
+    input  wire [511:0]         s_axis_host_tdata,
+    input  wire [63:0]          s_axis_host_tkeep,
+    input  wire                 s_axis_host_tvalid,
+    output wire                 s_axis_host_tready,
+    input  wire                 s_axis_host_tlast,
+    output wire [511:0]         m_axis_host_tdata,
+    output wire [63:0]          m_axis_host_tkeep,
+    output wire                 m_axis_host_tvalid,
+    input  wire                 m_axis_host_tready,
+    output wire                 m_axis_host_tlast,
+
     // Ethernet frames to the MAC (clk), without preamble and FCS, first octet in bits 7:0.
     output wire [511:0]         m_axis_mac_tdata,
     output wire [63:0]          m_axis_mac_tkeep,
@@ -105,16 +117,20 @@ module frontend #(
     input  wire [63:0]          s_axis_mac_tkeep,
     input  wire                 s_axis_mac_tvalid,
     input  wire                 s_axis_mac_tlast,
-    input  wire                 s_axis_mac_tuser
+    input  wire                 s_axis_mac_tuser,
+    // Pause as the MAC knows and sends it: priorities 0 to 7, and 8 for the whole link; level.
+    input  wire [8:0]           mac_pause_request,
+    output wire [8:0]           mac_pause_send
 );
 
     // Register pages, in the order of the decoder's targets.
-    localparam TARGETS = 5;
+    localparam TARGETS = 6;
     localparam PAGE_ERNIC = 0;
     localparam PAGE_JESD204B = 1;
     localparam PAGE_ACQUISITION = 2;
     localparam PAGE_RING = 3;
     localparam PAGE_SYSTEM = 4;
+    localparam PAGE_TRAFFIC = 5;
 
     wire                  reg_valid;
     wire                  reg_write;
@@ -172,8 +188,8 @@ module frontend #(
     reg_bus_decoder #(
         .ADDR_WIDTH(20),
         .TARGETS(TARGETS),
-        .BASES({20'h46000, 20'h44000, 20'h42000, 20'h40000, 20'h00000}),
-        .MASKS({20'hfe000, 20'hfe000, 20'hfe000, 20'hfe000, 20'hc0000}),
+        .BASES({20'h48000, 20'h46000, 20'h44000, 20'h42000, 20'h40000, 20'h00000}),
+        .MASKS({20'hfe000, 20'hfe000, 20'hfe000, 20'hfe000, 20'hfe000, 20'hc0000}),
         .TIMEOUT_CYCLES(1024)
     ) page_decoder (
         .clk(clk),
@@ -418,6 +434,13 @@ module frontend #(
         .s_reg_error(page_error[PAGE_ERNIC]),
         .s_reg_rdata(page_rdata[PAGE_ERNIC*32 +: 32]),
         .irq(irq_ernic),
+        .s_traffic_reg_valid(page_valid[PAGE_TRAFFIC]),
+        .s_traffic_reg_write(page_write),
+        .s_traffic_reg_addr(page_addr[12:0]),
+        .s_traffic_reg_wdata(page_wdata),
+        .s_traffic_reg_ready(page_ready[PAGE_TRAFFIC]),
+        .s_traffic_reg_error(page_error[PAGE_TRAFFIC]),
+        .s_traffic_reg_rdata(page_rdata[PAGE_TRAFFIC*32 +: 32]),
         .ring_read_enable(ring_read_enable),
         .ring_read_row(ring_read_row),
         .ring_read_data(ring_read_data),
@@ -451,6 +474,16 @@ module frontend #(
         .m_axi_rlast(m_axi_rlast),
         .m_axi_rvalid(m_axi_rvalid),
         .m_axi_rready(m_axi_rready),
+        .s_axis_host_tdata(s_axis_host_tdata),
+        .s_axis_host_tkeep(s_axis_host_tkeep),
+        .s_axis_host_tvalid(s_axis_host_tvalid),
+        .s_axis_host_tready(s_axis_host_tready),
+        .s_axis_host_tlast(s_axis_host_tlast),
+        .m_axis_host_tdata(m_axis_host_tdata),
+        .m_axis_host_tkeep(m_axis_host_tkeep),
+        .m_axis_host_tvalid(m_axis_host_tvalid),
+        .m_axis_host_tready(m_axis_host_tready),
+        .m_axis_host_tlast(m_axis_host_tlast),
         .m_axis_mac_tdata(m_axis_mac_tdata),
         .m_axis_mac_tkeep(m_axis_mac_tkeep),
         .m_axis_mac_tvalid(m_axis_mac_tvalid),
@@ -460,7 +493,9 @@ module frontend #(
         .s_axis_mac_tkeep(s_axis_mac_tkeep),
         .s_axis_mac_tvalid(s_axis_mac_tvalid),
         .s_axis_mac_tlast(s_axis_mac_tlast),
-        .s_axis_mac_tuser(s_axis_mac_tuser)
+        .s_axis_mac_tuser(s_axis_mac_tuser),
+        .mac_pause_request(mac_pause_request),
+        .mac_pause_send(mac_pause_send)
     );
 
     system_registers #(

@@ -4,6 +4,7 @@ ernic_transmit.f
 ernic_receive.f
 ernic_dispatch.v
 ernic_receive_writer.f
+ernic_traffic.f
 ../lib/axi_read_mux.f
 ../lib/axi_write_mux.f
 ernic.v

@@ -28,6 +28,8 @@ module ernic #(
     parameter RECEIVE_BEATS = 1024,
     // Received packets that wait. Power of two, at least 2.
     parameter RECEIVE_PACKETS = 256,
+    // Beats for the processing system's frames, in each direction. Power of two, 4 to 32768; a frame must fit.
+    parameter HOST_BEATS = 512,
     // Derived; do not override.
     parameter ROW_WIDTH = $clog2(RING_BYTES / 64)
 ) (
@@ -43,6 +45,14 @@ module ernic #(
     output wire                 s_reg_error,
     output wire [31:0]          s_reg_rdata,
     output wire                 irq,
+    // Register bus of the page TRAFFIC.
+    input  wire                 s_traffic_reg_valid,
+    input  wire                 s_traffic_reg_write,
+    input  wire [12:0]          s_traffic_reg_addr,
+    input  wire [31:0]          s_traffic_reg_wdata,
+    output wire                 s_traffic_reg_ready,
+    output wire                 s_traffic_reg_error,
+    output wire [31:0]          s_traffic_reg_rdata,
 
     // Ring read port: a 64-byte row, data three cycles after enable.
     output wire                 ring_read_enable,
@@ -82,6 +92,18 @@ module ernic #(
     input  wire                 m_axi_rvalid,
     output wire                 m_axi_rready,
 
+    // The processing system's Ethernet frames (ARP, TCP, ...), without preamble and FCS, octet 0 in bits 7:0.
+    input  wire [511:0]         s_axis_host_tdata,
+    input  wire [63:0]          s_axis_host_tkeep,
+    input  wire                 s_axis_host_tvalid,
+    output wire                 s_axis_host_tready,
+    input  wire                 s_axis_host_tlast,
+    output wire [511:0]         m_axis_host_tdata,
+    output wire [63:0]          m_axis_host_tkeep,
+    output wire                 m_axis_host_tvalid,
+    input  wire                 m_axis_host_tready,
+    output wire                 m_axis_host_tlast,
+
     // Ethernet frames to the MAC, without preamble and FCS, octet 0 in bits 7:0.
     output wire [511:0]         m_axis_mac_tdata,
     output wire [63:0]          m_axis_mac_tkeep,
@@ -93,7 +115,10 @@ module ernic #(
     input  wire [63:0]          s_axis_mac_tkeep,
     input  wire                 s_axis_mac_tvalid,
     input  wire                 s_axis_mac_tlast,
-    input  wire                 s_axis_mac_tuser
+    input  wire                 s_axis_mac_tuser,
+    // Pause as the MAC knows and sends it: priorities 0 to 7, and 8 for the whole link; level.
+    input  wire [8:0]           mac_pause_request,
+    output wire [8:0]           mac_pause_send
 );
 
     localparam [7:0] OPCODE_ACK = 8'h11;
@@ -105,6 +130,29 @@ module ernic #(
     wire [47:0] local_mac;
     wire [31:0] local_ip;
     wire [15:0] udp_source_port;
+    wire [13:0] pause_conf;
+    wire [31:0] threshold_roce;
+    wire [31:0] threshold_other;
+    wire [63:0] paused_classes;
+    wire [31:0] port_rate;
+    wire [23:0] port_size;
+    wire [23:0] cnp_interval;
+    wire [7:0]  cnp_class;
+    wire [3:1]  level_waiting;
+    wire        level_busy;
+    wire [1:0]  level_served;
+    wire        good_marked;
+    wire        marked_valid;
+    wire        notify_valid;
+    wire        notify_ready;
+    wire [`EB_CMD_WIDTH-1:0] notify_cmd;
+    localparam LEVEL_WIDTH = $clog2(RECEIVE_BEATS) + 1;
+    wire [LEVEL_WIDTH-1:0] receive_level;
+    wire [511:0] roce_tdata;
+    wire [63:0] roce_tkeep;
+    wire        roce_tvalid;
+    wire        roce_tready;
+    wire        roce_tlast;
 
     wire [3:0]  level_ready;
     wire        request_valid;
@@ -232,6 +280,25 @@ module ernic #(
         .local_mac(local_mac),
         .local_ip(local_ip),
         .udp_source_port(udp_source_port),
+        .pause_conf(pause_conf),
+        .threshold_roce(threshold_roce),
+        .threshold_other(threshold_other),
+        .port_rate(port_rate),
+        .port_size(port_size),
+        .cnp_interval(cnp_interval),
+        .cnp_class(cnp_class),
+        .level_waiting(level_waiting),
+        .level_busy(level_busy),
+        .level_served(level_served),
+        .good_valid(good_valid),
+        .good_marked(good_marked),
+        .good_opcode(event_opcode),
+        .good_qpn(event_qpn),
+        .marked_valid(marked_valid),
+        .cnp_in_valid(cnp_valid),
+        .m_cnp_valid(notify_valid),
+        .m_cnp_ready(notify_ready),
+        .m_cnp(notify_cmd),
         .level_ready(level_ready),
         .m_cmd_valid(request_valid),
         .m_cmd_level(request_level),
@@ -306,10 +373,10 @@ module ernic #(
         .rst(rst),
         .purge_valid(purge_valid),
         .purge_qp(purge_qp),
-        .paused_classes(64'd0),
-        .s_response_valid(1'b0),
-        .s_response_ready(),
-        .s_response_cmd({`EB_CMD_WIDTH{1'b0}}),
+        .paused_classes(paused_classes),
+        .s_response_valid(notify_valid),
+        .s_response_ready(notify_ready),
+        .s_response_cmd(notify_cmd),
         .s_request_valid(request_valid),
         .s_request_level(request_level),
         .s_request_cmd(request_cmd),
@@ -380,11 +447,11 @@ module ernic #(
         .stage_read_enable(stage_read_enable),
         .stage_read_row(stage_read_row),
         .stage_read_data(stage_read_data),
-        .m_axis_tdata(m_axis_mac_tdata),
-        .m_axis_tkeep(m_axis_mac_tkeep),
-        .m_axis_tvalid(m_axis_mac_tvalid),
-        .m_axis_tready(m_axis_mac_tready),
-        .m_axis_tlast(m_axis_mac_tlast),
+        .m_axis_tdata(roce_tdata),
+        .m_axis_tkeep(roce_tkeep),
+        .m_axis_tvalid(roce_tvalid),
+        .m_axis_tready(roce_tready),
+        .m_axis_tlast(roce_tlast),
         .m_packet_first(),
         .m_packet_last(frame_out),
         .m_report_valid(report_valid),
@@ -411,7 +478,7 @@ module ernic #(
         .m_drop_cause(drop_cause),
         .m_cnp_valid(cnp_valid),
         .m_good_valid(good_valid),
-        .m_marked_valid(),
+        .m_marked_valid(good_marked),
         .m_event_opcode(event_opcode),
         .m_event_qpn(event_qpn),
         .m_event_psn(),
@@ -423,7 +490,8 @@ module ernic #(
         .m_beat_valid(beat_valid),
         .m_beat_ready(beat_ready),
         .m_beat_end(beat_end),
-        .m_beat_data(beat_data)
+        .m_beat_data(beat_data),
+        .level(receive_level)
     );
 
     // Requests are taken and thrown away: nobody acts on them yet.
@@ -529,6 +597,61 @@ module ernic #(
         .m_axi_wready(m_axi_wready),
         .m_axi_bvalid(m_axi_bvalid),
         .m_axi_bready(m_axi_bready)
+    );
+
+    ernic_traffic #(
+        .HOST_BEATS(HOST_BEATS)
+    ) traffic (
+        .clk(clk),
+        .rst(rst),
+        .s_reg_valid(s_traffic_reg_valid),
+        .s_reg_write(s_traffic_reg_write),
+        .s_reg_addr(s_traffic_reg_addr),
+        .s_reg_wdata(s_traffic_reg_wdata),
+        .s_reg_ready(s_traffic_reg_ready),
+        .s_reg_error(s_traffic_reg_error),
+        .s_reg_rdata(s_traffic_reg_rdata),
+        .pause_conf(pause_conf),
+        .threshold_roce(threshold_roce),
+        .threshold_other(threshold_other),
+        .receive_level({{(16-LEVEL_WIDTH){1'b0}}, receive_level}),
+        .port_rate(port_rate),
+        .port_size(port_size),
+        .cnp_interval(cnp_interval),
+        .cnp_class(cnp_class),
+        .paused_classes(paused_classes),
+        .waiting(level_waiting),
+        .busy_valid(level_busy),
+        .busy_level(level_served),
+        .served_valid(request_valid),
+        .marked_valid(marked_valid),
+        .s_axis_roce_tdata(roce_tdata),
+        .s_axis_roce_tkeep(roce_tkeep),
+        .s_axis_roce_tvalid(roce_tvalid),
+        .s_axis_roce_tready(roce_tready),
+        .s_axis_roce_tlast(roce_tlast),
+        .s_axis_host_tdata(s_axis_host_tdata),
+        .s_axis_host_tkeep(s_axis_host_tkeep),
+        .s_axis_host_tvalid(s_axis_host_tvalid),
+        .s_axis_host_tready(s_axis_host_tready),
+        .s_axis_host_tlast(s_axis_host_tlast),
+        .m_axis_host_tdata(m_axis_host_tdata),
+        .m_axis_host_tkeep(m_axis_host_tkeep),
+        .m_axis_host_tvalid(m_axis_host_tvalid),
+        .m_axis_host_tready(m_axis_host_tready),
+        .m_axis_host_tlast(m_axis_host_tlast),
+        .m_axis_mac_tdata(m_axis_mac_tdata),
+        .m_axis_mac_tkeep(m_axis_mac_tkeep),
+        .m_axis_mac_tvalid(m_axis_mac_tvalid),
+        .m_axis_mac_tready(m_axis_mac_tready),
+        .m_axis_mac_tlast(m_axis_mac_tlast),
+        .s_axis_mac_tdata(s_axis_mac_tdata),
+        .s_axis_mac_tkeep(s_axis_mac_tkeep),
+        .s_axis_mac_tvalid(s_axis_mac_tvalid),
+        .s_axis_mac_tlast(s_axis_mac_tlast),
+        .s_axis_mac_tuser(s_axis_mac_tuser),
+        .mac_pause_request(mac_pause_request),
+        .mac_pause_send(mac_pause_send)
     );
     // verilator lint_on PINCONNECTEMPTY
 

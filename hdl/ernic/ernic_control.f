@@ -6,6 +6,10 @@ ernic_memory_regions.v
 ernic_registers.v
 ernic_wqe_fetch.v
 ernic_wqe_table.v
+ernic_scheduler.f
+ernic_shaper.f
+ernic_command_octets.f
+ernic_cnp.v
 ernic_requester.v
 ernic_ack_engine.v
 ernic_retry_timer.v

@@ -44,6 +44,30 @@ module ernic_control #(
     output wire [47:0]  local_mac,
     output wire [31:0]  local_ip,
     output wire [15:0]  udp_source_port,
+    // Pause (PG332).
+    output wire [13:0]  pause_conf,
+    output wire [31:0]  threshold_roce,
+    output wire [31:0]  threshold_other,
+
+    // Rate of the port; least clocks between congestion notifications and their traffic class. What waits, for the counters.
+    input  wire [31:0]  port_rate,
+    input  wire [23:0]  port_size,
+    input  wire [23:0]  cnp_interval,
+    input  wire [7:0]   cnp_class,
+    output wire [3:1]   level_waiting,
+    output wire         level_busy,
+    output wire [1:0]   level_served,
+    // Good packet received with the mark of congestion, or without; a mark counts; a notification has come.
+    input  wire         good_valid,
+    input  wire         good_marked,
+    input  wire [7:0]   good_opcode,
+    input  wire [23:0]  good_qpn,
+    output wire         marked_valid,
+    input  wire         cnp_in_valid,
+    // Congestion notifications to be sent.
+    output wire         m_cnp_valid,
+    input  wire         m_cnp_ready,
+    output wire [`EB_CMD_WIDTH-1:0] m_cnp,
 
     // Packets to be sent, each at a level that has room. A queue pair is switched off: its packets are not to be sent.
     input  wire [3:0]   level_ready,
@@ -221,6 +245,29 @@ module ernic_control #(
     wire [15:0]            send_depth;
     wire [2*NUM_QP-1:0]    qp_level;
     wire [2*NUM_QP-1:0]    qp_transport;
+    wire [NUM_QP-1:0]      shaped_ok;
+    wire                   shape_load;
+    wire [QP_WIDTH-1:0]    shape_qp;
+    wire [31:0]            shape_rate;
+    wire [23:0]            shape_size;
+    wire [12:0]            cmd_octets;
+    wire                   peer_load;
+    wire [QP_WIDTH-1:0]    peer_qp;
+    wire [15:0]            peer_pkey;
+    wire [7:0]             peer_ttl;
+    wire [23:0]            peer_qpn;
+    wire [47:0]            peer_mac;
+    wire [31:0]            peer_ip;
+    wire [7:0]             cnp_opcode;
+    wire [7:0]             cnp_traffic_class;
+    wire [QP_WIDTH-1:0]    cnp_qp;
+    wire [15:0]            cnp_pkey;
+    wire [7:0]             cnp_ttl;
+    wire [23:0]            cnp_dest_qpn;
+    wire [47:0]            cnp_dest_mac;
+    wire [31:0]            cnp_dest_ip;
+    wire [NUM_QP-1:0]      cnp_scheduled;
+    wire                   cnp_schedule_valid;
     wire                   completion_waits;
     wire [7:0]             completion_writes;
     wire                   fetch_load;
@@ -349,6 +396,9 @@ module ernic_control #(
         .fatal_base(fatal_base),
         .fatal_size(fatal_size),
         .qp_enabled(qp_enabled),
+        .pause_conf(pause_conf),
+        .threshold_roce(threshold_roce),
+        .threshold_other(threshold_other),
         .sweep_valid(sweep_valid),
         .sweep_entry(sweep_entry),
         .access_load(access_load),
@@ -402,6 +452,10 @@ module ernic_control #(
         .sent_qp(started_qp),
         .started_valid(started_valid),
         .illegal_valid(illegal_valid),
+        .cnp_in_valid(cnp_in_valid),
+        .cnp_out_valid(m_cnp_valid && m_cnp_ready),
+        .cnp_scheduled(cnp_scheduled),
+        .cnp_schedule_valid(cnp_schedule_valid),
         .command_waits(level_ready[3:1] != 3'b111),
         .command_taken(m_cmd_valid),
         .command_opcode(m_cmd[`EB_CMD_OPCODE]),
@@ -489,11 +543,97 @@ module ernic_control #(
         .completion_depth(completion_depth),
         .completion_write(completion_write),
         .completion_interrupt(completion_interrupt),
+        .shape_load(shape_load),
+        .shape_qp(shape_qp),
+        .shape_rate(shape_rate),
+        .shape_size(shape_size),
+        .peer_load(peer_load),
+        .peer_qp(peer_qp),
+        .peer_pkey(peer_pkey),
+        .peer_ttl(peer_ttl),
+        .peer_qpn(peer_qpn),
+        .peer_mac(peer_mac),
+        .peer_ip(peer_ip),
         .timer_load(timer_load),
         .timer_qp(timer_qp),
         .timer_timeout(timer_timeout),
         .timer_tail_loss(timer_tail_loss)
     );
+
+    ernic_command_octets length (
+        .cmd(m_cmd),
+        .octets(cmd_octets)
+    );
+
+    ernic_shaper #(
+        .NUM_QP(NUM_QP)
+    ) shaper (
+        .clk(clk),
+        .rst(rst),
+        .sweep_valid(sweep_valid),
+        .config_load(shape_load),
+        .config_qp(shape_qp),
+        .config_rate(shape_rate),
+        .config_size(shape_size),
+        .port_rate(port_rate),
+        .port_size(port_size),
+        .debit_valid(m_cmd_valid),
+        .debit_qp(started_qp),
+        .debit_octets(cmd_octets),
+        .shaped_ok(shaped_ok)
+    );
+
+    ernic_cnp #(
+        .NUM_QP(NUM_QP)
+    ) congestion (
+        .clk(clk),
+        .rst(rst),
+        .qp_enabled(qp_enabled),
+        .interval(cnp_interval),
+        .traffic_class(cnp_class),
+        .s_valid(good_valid),
+        .s_ecn({2{good_marked}}),
+        .s_opcode(good_opcode),
+        .s_qpn(good_qpn),
+        .peer_load(peer_load),
+        .peer_qp(peer_qp),
+        .peer_pkey(peer_pkey),
+        .peer_ttl(peer_ttl),
+        .peer_qpn(peer_qpn),
+        .peer_mac(peer_mac),
+        .peer_ip(peer_ip),
+        .m_cmd_valid(m_cnp_valid),
+        .m_cmd_ready(m_cnp_ready),
+        .m_cmd_opcode(cnp_opcode),
+        .m_cmd_traffic_class(cnp_traffic_class),
+        .m_cmd_qp(cnp_qp),
+        .m_cmd_pkey(cnp_pkey),
+        .m_cmd_ttl(cnp_ttl),
+        .m_cmd_dest_qpn(cnp_dest_qpn),
+        .m_cmd_dest_mac(cnp_dest_mac),
+        .m_cmd_dest_ip(cnp_dest_ip),
+        .scheduled(cnp_scheduled),
+        .schedule_valid(cnp_schedule_valid),
+        .marked_valid(marked_valid)
+    );
+
+    // Its reserved octets are a RETH of zeros.
+    reg [`EB_CMD_WIDTH-1:0] cnp;
+    assign m_cnp = cnp;
+
+    always @* begin
+        cnp = {`EB_CMD_WIDTH{1'b0}};
+        cnp[`EB_CMD_OPCODE] = cnp_opcode;
+        cnp[`EB_CMD_MIGREQ] = migreq;
+        cnp[`EB_CMD_BECN] = 1'b1;
+        cnp[`EB_CMD_PKEY] = cnp_pkey;
+        cnp[`EB_CMD_DEST_QPN] = cnp_dest_qpn;
+        cnp[`EB_CMD_DEST_MAC] = cnp_dest_mac;
+        cnp[`EB_CMD_DEST_IP] = cnp_dest_ip;
+        cnp[`EB_CMD_TRAFFIC_CLASS] = cnp_traffic_class;
+        cnp[`EB_CMD_TTL] = cnp_ttl;
+        cnp[`EB_CMD_QP] = {{(8-QP_WIDTH){1'b0}}, cnp_qp};
+    end
 
     ernic_memory_regions regions (
         .clk(clk),
@@ -608,6 +748,7 @@ module ernic_control #(
         .qp_enabled(qp_enabled),
         .qp_fatal(qp_fatal),
         .qp_waiting(qp_waiting),
+        .shaped_ok(shaped_ok),
         .qp_level(qp_level),
         .qp_transport(qp_transport),
         .ack_interval(ack_interval),
@@ -694,6 +835,9 @@ module ernic_control #(
         .status_next_psn(status_next_psn),
         .status_ssn(status_ssn),
         .level_ready(level_ready),
+        .level_waiting(level_waiting),
+        .level_busy(level_busy),
+        .level_served(level_served),
         .m_cmd_valid(m_cmd_valid),
         .m_cmd_level(m_cmd_level),
         .m_cmd(m_cmd)

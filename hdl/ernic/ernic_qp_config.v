@@ -77,6 +77,21 @@ module ernic_qp_config #(
     output reg                 completion_write,
     output reg                 completion_interrupt,
 
+    // Shaper.
+    input  wire                shape_load,
+    input  wire [QP_WIDTH-1:0] shape_qp,
+    output reg  [31:0]         shape_rate,
+    output reg  [23:0]         shape_size,
+
+    // Peer of a queue pair, for congestion notifications.
+    input  wire                peer_load,
+    input  wire [QP_WIDTH-1:0] peer_qp,
+    output reg  [15:0]         peer_pkey,
+    output reg  [7:0]          peer_ttl,
+    output reg  [23:0]         peer_qpn,
+    output reg  [47:0]         peer_mac,
+    output reg  [31:0]         peer_ip,
+
     // Timers.
     input  wire                timer_load,
     input  wire [QP_WIDTH-1:0] timer_qp,
@@ -110,6 +125,8 @@ module ernic_qp_config #(
     reg [31:0] pd          [0:NUM_QP-1];
     reg [31:0] qpext       [0:NUM_QP-1];
     reg [31:0] qkey        [0:NUM_QP-1];
+    reg [31:0] shape_rates [0:NUM_QP-1];
+    reg [31:0] shape_sizes [0:NUM_QP-1];
     reg [31:0] tail_loss   [0:NUM_QP-1];
 
     localparam [1:0] IMAGE_DATA = 2'd2;
@@ -158,6 +175,8 @@ module ernic_qp_config #(
                 qp_transport[2*index +: 2] <= index == {QP_WIDTH{1'b0}} ? DATAGRAM : data[5:4];
             end
             if (sweep_valid || offset == `EB_ERNIC_QP_QKEY) qkey[index] <= data;
+            if (sweep_valid || offset == `EB_ERNIC_QP_SHAPER_RATE) shape_rates[index] <= data;
+            if (sweep_valid || offset == `EB_ERNIC_QP_SHAPER_BURST) shape_sizes[index] <= data & `EB_ERNIC_QP_SHAPER_BURST_MASK;
             if (sweep_valid || offset == `EB_ERNIC_QP_TAIL_LOSS) tail_loss[index] <= data & `EB_ERNIC_QP_TAIL_LOSS_MASK;
         end
     end
@@ -192,6 +211,8 @@ module ernic_qp_config #(
                 `EB_ERNIC_QP_PD: read_data <= pd[read_qp];
                 `EB_ERNIC_QP_QPEXT: read_data <= qpext[read_qp];
                 `EB_ERNIC_QP_QKEY: read_data <= qkey[read_qp];
+                `EB_ERNIC_QP_SHAPER_RATE: read_data <= shape_rates[read_qp];
+                `EB_ERNIC_QP_SHAPER_BURST: read_data <= shape_sizes[read_qp];
                 `EB_ERNIC_QP_TAIL_LOSS: read_data <= tail_loss[read_qp];
                 default: read_data <= 32'd0;
             endcase
@@ -208,6 +229,16 @@ module ernic_qp_config #(
             send_reads <= qpext[send_qp][15:8];
             send_base <= {sqba_msb[send_qp], sqba[send_qp][31:5]};
             send_depth <= qdepth[send_qp][15:0];
+        end
+        if (shape_load) begin
+            shape_rate <= shape_rates[shape_qp];
+            shape_size <= shape_sizes[shape_qp][23:0];
+        end
+        if (peer_load) begin
+            {peer_pkey, peer_ttl} <= peer_qp == {QP_WIDTH{1'b0}} ? MANAGEMENT_CONF[31:8] : qpadvconf[peer_qp][31:8];
+            peer_qpn <= destqpconf[peer_qp][23:0];
+            peer_mac <= {mac_msb[peer_qp][15:0], mac_lsb[peer_qp]};
+            peer_ip <= ip1[peer_qp];
         end
         if (fetch_load) begin
             fetch_base <= {sqba_msb[fetch_qp], sqba[fetch_qp][31:5]};

@@ -11,7 +11,9 @@ module ernic_receive #(
     // Room for beats of 512 bits. Power of two, at least 4.
     parameter BEATS = 1024,
     // Room for packets. Power of two, at least 2.
-    parameter TICKETS = 256
+    parameter TICKETS = 256,
+    // Derived; do not override.
+    parameter LEVEL_WIDTH = $clog2(BEATS) + 1
 ) (
     input  wire                              clk,
     input  wire                              rst,
@@ -51,7 +53,9 @@ module ernic_receive #(
     output wire                              m_beat_valid,
     input  wire                              m_beat_ready,
     output wire                              m_beat_end,
-    output wire [511:0]                      m_beat_data
+    output wire [511:0]                      m_beat_data,
+    // Beats that wait.
+    output wire [LEVEL_WIDTH-1:0]            level
 );
 
     localparam [4:0] CAUSE_NO_ROOM = 5'd29;
@@ -209,6 +213,7 @@ module ernic_receive #(
         .s_good(good_valid),
         .s_ticket(good_ticket),
         .m_overflow(overflow),
+        .level(level),
         .m_ticket_valid(m_ticket_valid),
         .m_ticket_ready(m_ticket_ready),
         .m_ticket(m_ticket),

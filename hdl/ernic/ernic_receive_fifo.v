@@ -11,7 +11,9 @@ module ernic_receive_fifo #(
     // Beats of 512 bits. Power of two, at least 4.
     parameter BEATS = 1024,
     // Tickets. Power of two, at least 2.
-    parameter TICKETS = 256
+    parameter TICKETS = 256,
+    // Derived; do not override.
+    parameter ADDRESS_WIDTH = $clog2(BEATS)
 ) (
     input  wire                        clk,
     input  wire                        rst,
@@ -26,6 +28,8 @@ module ernic_receive_fifo #(
     input  wire [`EB_TICKET_WIDTH-1:0] s_ticket,
     // The good frame is lost for lack of room, in the same cycle.
     output wire                        m_overflow,
+    // Beats inside.
+    output wire [ADDRESS_WIDTH:0]      level,
 
     // Tickets in order.
     output wire                        m_ticket_valid,
@@ -38,7 +42,6 @@ module ernic_receive_fifo #(
     output reg  [511:0]                m_beat_data
 );
 
-    localparam ADDRESS_WIDTH = $clog2(BEATS);
     localparam [ADDRESS_WIDTH:0] ONE = 1;
 
     generate
@@ -63,6 +66,7 @@ module ernic_receive_fifo #(
     wire                   waiting = read_address != commit_address;
 
     assign m_overflow = s_last && s_good && !commit;
+    assign level = write_address - read_address;
 
     always @(posedge clk) begin
         if (write) memory[write_address[ADDRESS_WIDTH-1:0]] <= {s_end, s_data};

@@ -45,6 +45,9 @@ module ernic_registers #(
     output reg  [63:3]         fatal_base,
     output reg  [15:0]         fatal_size,
     output reg  [NUM_QP-1:0]   qp_enabled,
+    output reg  [13:0]         pause_conf,
+    output reg  [31:0]         threshold_roce,
+    output reg  [31:0]         threshold_other,
 
     // Sweep after reset.
     output reg                 sweep_valid,
@@ -111,6 +114,10 @@ module ernic_registers #(
     input  wire [QP_WIDTH-1:0] sent_qp,
     input  wire                started_valid,
     input  wire                illegal_valid,
+    input  wire                cnp_in_valid,
+    input  wire                cnp_out_valid,
+    input  wire [NUM_QP-1:0]   cnp_scheduled,
+    input  wire                cnp_schedule_valid,
     input  wire                command_waits,
     input  wire                command_taken,
     input  wire [7:0]          command_opcode,
@@ -318,6 +325,7 @@ module ernic_registers #(
     wire [6:0]  store_word = sweep_valid ? sweep_entry[6:0] : global_offset[8:2];
     wire [31:0] store_value = sweep_valid ? reset_value({11'd0, sweep_entry[6:0], 2'b00}) : value;
     reg  [8:0]  enabled_interrupts;
+    localparam [31:0] RESET_PAUSE_CONF = `EB_ERNIC_PAUSE_CONF_RESET;
 
     always @(posedge clk) begin
         if (sweep_valid || write_global) store[store_word] <= store_value;
@@ -335,6 +343,9 @@ module ernic_registers #(
                 `EB_ERNIC_ACKREQ_INTERVAL: ack_interval <= value[7:0];
                 `EB_ERNIC_BTH_CONF: migreq <= value[0];
                 `EB_ERNIC_INTEN: enabled_interrupts <= value[8:0];
+                `EB_ERNIC_PAUSE_CONF: pause_conf <= value[13:0];
+                `EB_ERNIC_BUF_THRESHOLD_ROCE: threshold_roce <= value;
+                `EB_ERNIC_BUF_THRESHOLD_NON_ROCE: threshold_other <= value;
                 default: ;
             endcase
         end
@@ -351,6 +362,9 @@ module ernic_registers #(
             ack_interval <= 8'd16;
             migreq <= 1'b1;
             enabled_interrupts <= 9'd0;
+            pause_conf <= RESET_PAUSE_CONF[13:0];
+            threshold_roce <= `EB_ERNIC_BUF_THRESHOLD_ROCE_RESET;
+            threshold_other <= `EB_ERNIC_BUF_THRESHOLD_NON_ROCE_RESET;
         end
     end
 
@@ -361,6 +375,7 @@ module ernic_registers #(
     localparam INT_COMPLETION = 4;
     localparam INT_ILLEGAL_OPCODE = 5;
     localparam INT_FATAL = 7;
+    localparam INT_CNP = 8;
 
     reg  [8:0]         raised;
     reg  [NUM_QP-1:0]  completion_queues;
@@ -368,6 +383,9 @@ module ernic_registers #(
     wire [255:0]       all_queues = {{(256-NUM_QP){1'b0}}, completion_queues};
     wire [19:0]        queue_words = offset - `EB_ERNIC_CQINTSTS;
     wire               queue_word_hit = queue_words < 20'd32;
+    wire [255:0]       all_scheduled = {{(256-NUM_QP){1'b0}}, cnp_scheduled};
+    wire [19:0]        scheduled_words = offset - `EB_ERNIC_CNPSCHDSTS;
+    wire               scheduled_word_hit = scheduled_words < 20'd32;
     // verilator lint_off UNUSEDSIGNAL
     // Bits of queue pairs that were not built.
     wire [255:0]       acknowledged = {224'd0, access_data} << {queue_words[4:2], 5'd0};
@@ -384,6 +402,7 @@ module ernic_registers #(
         if (interrupt_valid) raised[INT_COMPLETION] <= 1'b1;
         if (illegal_valid) raised[INT_ILLEGAL_OPCODE] <= 1'b1;
         if (fatal_valid) raised[INT_FATAL] <= 1'b1;
+        if (cnp_schedule_valid) raised[INT_CNP] <= 1'b1;
         if (write_global && queue_word_hit) completion_queues <= completion_queues & ~acknowledged[NUM_QP-1:0];
         if (interrupt_valid) completion_queues[interrupt_qp] <= 1'b1;
         if (rst) begin
@@ -420,6 +439,8 @@ module ernic_registers #(
     reg [31:0]         probes;
     reg [31:0]         waits;
     reg [31:0]         bus_errors;
+    reg [31:0]         cnps_in;
+    reg [31:0]         cnps_out;
     reg [4:0]          last_fatal_code;
     reg [7:0]          last_fatal_qpn;
 
@@ -456,6 +477,8 @@ module ernic_registers #(
         if (timeout_valid) timeouts <= timeouts + 32'd1;
         if (probe_valid) probes <= probes + 32'd1;
         if (wait_valid) waits <= waits + 32'd1;
+        if (cnp_in_valid) cnps_in <= cnps_in + 32'd1;
+        if (cnp_out_valid) cnps_out <= cnps_out + 32'd1;
         if (fetch_error || completion_error) bus_errors <= bus_errors + {30'd0, fetch_error} + {30'd0, completion_error};
         if (fatal_valid) begin
             last_fatal_code <= fatal_code;
@@ -484,6 +507,8 @@ module ernic_registers #(
             probes <= 32'd0;
             waits <= 32'd0;
             bus_errors <= 32'd0;
+            cnps_in <= 32'd0;
+            cnps_out <= 32'd0;
             last_fatal_code <= 5'd0;
             last_fatal_qpn <= 8'd0;
         end
@@ -526,8 +551,11 @@ module ernic_registers #(
             `EB_ERNIC_INNAKPKTCNT: global_value = {16'd0, naks_in};
             `EB_ERNIC_RESPHNDSTS: global_value = {14'd0, acks_pending, ack_idle, 7'd0, !ack_idle, number_of(ack_qp)};
             `EB_ERNIC_RETRYCNTSTS: global_value = retries;
+            `EB_ERNIC_INCNPPKTCNT: global_value = cnps_in;
+            `EB_ERNIC_OUTCNPPKTCNT: global_value = cnps_out;
             `EB_ERNIC_INTSTS: global_value = {23'd0, raised};
-            default: global_value = queue_word_hit ? all_queues[{queue_words[4:2], 5'd0} +: 32] : stored;
+            default: global_value = queue_word_hit ? all_queues[{queue_words[4:2], 5'd0} +: 32]
+                : scheduled_word_hit ? all_scheduled[{scheduled_words[4:2], 5'd0} +: 32] : stored;
         endcase
         case (qp_offset)
             `EB_ERNIC_QP_SQPI: qp_value = {16'd0, status_index};

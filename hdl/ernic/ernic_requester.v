@@ -30,6 +30,8 @@ module ernic_requester #(
     input  wire [NUM_QP-1:0]      qp_enabled,
     input  wire [NUM_QP-1:0]      qp_fatal,
     input  wire [NUM_QP-1:0]      qp_waiting,
+    // Queue pairs whose rate lets them start a packet.
+    input  wire [NUM_QP-1:0]      shaped_ok,
     // Service level (1 to 3) and transport (0 RC, 1 UC, 2 UD) of each queue pair.
     input  wire [2*NUM_QP-1:0]    qp_level,
     input  wire [2*NUM_QP-1:0]    qp_transport,
@@ -115,6 +117,10 @@ module ernic_requester #(
     output wire                   sent_valid,
     output wire                   sent_again,
     output wire                   idle,
+    // Levels in which somebody waits; the level that is being served.
+    output wire [3:1]             level_waiting,
+    output wire                   level_busy,
+    output wire [1:0]             level_served,
 
     // Readers, one cycle after their load.
     input  wire                   fetch_load,
@@ -206,30 +212,40 @@ module ernic_requester #(
     reg  [2:0]          state;
     reg  [1:0]          action;
     reg  [QP_WIDTH-1:0] qp;
-    // Who sent last: whoever found no room keeps its turn.
-    reg  [QP_WIDTH-1:0] served;
     reg  [QP_WIDTH-1:0] following;
     reg                 following_valid;
     wire                any_ready;
     wire [QP_WIDTH-1:0] choice;
     wire                choosing_again = state == CALCULATE;
     wire [NUM_QP-1:0]   in_hand = choosing_again ? {{(NUM_QP-1){1'b0}}, 1'b1} << qp : {NUM_QP{1'b0}};
-    reg  [NUM_QP-1:0]   has_room;
-    integer             index;
+    wire [1:0]          q_level = qp_level[2*qp +: 2];
+    wire                issue;
 
-    // What is only to be completed with an error needs no room.
-    always @* begin
-        for (index = 0; index < NUM_QP; index = index + 1) has_room[index] = level_ready[qp_level[2*index +: 2]] || qp_fatal[index];
-    end
-
-    ernic_qp_arbiter #(
+    // What is only to be completed with an error needs neither room nor tokens. Whoever found no room keeps its turn.
+    // verilator lint_off PINCONNECTEMPTY
+    ernic_scheduler #(
         .NUM_QP(NUM_QP)
-    ) arbiter (
-        .request((ready | in_hand) & has_room),
-        .last(choosing_again ? qp : served),
+    ) scheduler (
+        .clk(clk),
+        .rst(rst),
+        .ready(ready | in_hand),
+        .shaped_ok(shaped_ok),
+        .exempt(qp_fatal),
+        .service_level(qp_level),
+        .level_ready(level_ready[3:1]),
+        .hand_qp(qp),
+        .hand_level(q_level),
+        .served(issue),
+        .ahead(choosing_again),
         .any(any_ready),
-        .grant(choice)
+        .grant(choice),
+        .grant_level(),
+        .waiting(level_waiting)
     );
+    // verilator lint_on PINCONNECTEMPTY
+
+    assign level_busy = state != IDLE;
+    assign level_served = q_level;
 
     // What was loaded of the queue pair in hand.
     reg [15:0] q_current;
@@ -324,9 +340,8 @@ module ernic_requester #(
 
     // ------------------------------------------------------------------------------------------------------------------ issue
 
-    wire [1:0]  q_level = qp_level[2*qp +: 2];
     wire        reliable = transport == RC;
-    wire        issue = state == ISSUE && (action != SEND || level_ready[q_level]);
+    assign      issue = state == ISSUE && (action != SEND || level_ready[q_level]);
     wire        issue_send = issue && action == SEND;
     // The last packet that may be in flight asks too: nothing more would leave until it is answered.
     wire        fills = q_psn - send_oldest_psn >= MAX_PACKETS - 24'd1;
@@ -588,7 +603,6 @@ module ernic_requester #(
             ISSUE: begin
                 // Without room after all the queue pair is chosen again later; others are not to wait for it.
                 if (issue) begin
-                    served <= qp;
                     qp <= following;
                 end
                 state <= issue && following_valid && !command_valid ? LOAD : IDLE;
@@ -599,7 +613,6 @@ module ernic_requester #(
         if (rst) begin
             state <= IDLE;
             qp <= {QP_WIDTH{1'b0}};
-            served <= {QP_WIDTH{1'b0}};
         end
     end
 

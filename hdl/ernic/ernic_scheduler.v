@@ -2,6 +2,7 @@
 //
 // Each level remembers whom it served last: a turn given to a higher level must not move the turns of a lower one, or the
 // queue pairs behind the higher one's number would be preferred for ever. All levels choose at once, then the level is chosen.
+// The choice may be made ahead, while a queue pair is in hand that will have been served by then.
 
 `timescale 1ns / 1fs
 `default_nettype none
@@ -15,37 +16,49 @@ module ernic_scheduler #(
     input  wire                clk,
     input  wire                rst,
 
-    // Who has something to send, who has tokens, who is of which level (two bits each; 0 is taken as 2).
+    // Who has something to send, who has tokens, who needs neither tokens nor room, who is of which level (two bits each; 0 is
+    // taken as 2).
     input  wire [NUM_QP-1:0]   ready,
     input  wire [NUM_QP-1:0]   shaped_ok,
+    input  wire [NUM_QP-1:0]   exempt,
     input  wire [2*NUM_QP-1:0] service_level,
     // Levels that have room for a command.
     input  wire [3:1]          level_ready,
 
-    // The choice, in the same cycle; meaningful while `any`. `taken` uses it up: the turn moves on.
+    // The queue pair in hand and its level (1 to 3): it is served, so the turn moves on; or the choice is to be as if it were.
+    input  wire [QP_WIDTH-1:0] hand_qp,
+    input  wire [1:0]          hand_level,
+    input  wire                served,
+    input  wire                ahead,
+
+    // The choice, in the same cycle; meaningful while `any`.
     output wire                any,
     output wire [QP_WIDTH-1:0] grant,
     output wire [1:0]          grant_level,
-    input  wire                taken,
-    // Levels in which a queue pair could be chosen.
-    output wire [3:1]          candidates
+    // Levels in which a queue pair could send, if there were room.
+    output reg  [3:1]          waiting
 );
 
     localparam [1:0] LEVEL_DEFAULT = 2'd2;
 
     reg  [3*NUM_QP-1:0]   request;
     wire [3*QP_WIDTH-1:0] choice;
+    wire [3:1]            candidates;
     integer               qp;
     integer               level;
     reg  [1:0]            qp_level;
 
     always @* begin
         request = {(3*NUM_QP){1'b0}};
+        waiting = 3'd0;
         qp_level = LEVEL_DEFAULT;
         for (qp = 0; qp < NUM_QP; qp = qp + 1) begin
             qp_level = service_level[2*qp +: 2] == 2'd0 ? LEVEL_DEFAULT : service_level[2*qp +: 2];
             for (level = 1; level <= 3; level = level + 1) begin
-                request[(level-1)*NUM_QP+qp] = ready[qp] && shaped_ok[qp] && qp_level == level[1:0] && level_ready[level];
+                if (ready[qp] && qp_level == level[1:0]) begin
+                    request[(level-1)*NUM_QP+qp] = exempt[qp] || (shaped_ok[qp] && level_ready[level]);
+                    waiting[level] = waiting[level] || exempt[qp] || shaped_ok[qp];
+                end
             end
         end
     end
@@ -60,13 +73,13 @@ module ernic_scheduler #(
                 .NUM_QP(NUM_QP)
             ) turn (
                 .request(request[(g-1)*NUM_QP +: NUM_QP]),
-                .last(last),
+                .last(ahead && hand_level == LEVEL ? hand_qp : last),
                 .any(candidates[g]),
                 .grant(choice[(g-1)*QP_WIDTH +: QP_WIDTH])
             );
 
             always @(posedge clk) begin
-                if (taken && any && grant_level == LEVEL) last <= grant;
+                if (served && hand_level == LEVEL) last <= hand_qp;
                 if (rst) last <= {QP_WIDTH{1'b1}};
             end
         end

@@ -1,8 +1,7 @@
-// Counts what strict priority costs the lower levels: clocks in which one had a candidate and a higher one had too, and the
-// longest time that a candidate of it waited so.
+// Counts what strict priority costs the lower levels: clocks in which somebody of one waited while a higher one waited or
+// was being served, and the longest time that such a wait took.
 //
-// A wait begins in such a clock and ends when the level is served or has no candidate left; it includes clocks in between in which
-// the higher level, being served, was not a candidate.
+// A wait begins in such a clock and ends when the level is served or nobody waits in it any more.
 
 `timescale 1ns / 1fs
 `default_nettype none
@@ -11,10 +10,11 @@ module ernic_starvation (
     input  wire        clk,
     input  wire        rst,
 
-    // Of the scheduler.
-    input  wire [3:1]  candidates,
+    // Levels in which somebody waits; the level that is being served, and whether that ends here.
+    input  wire [3:1]  waiting,
+    input  wire        busy_valid,
+    input  wire [1:0]  busy_level,
     input  wire        served_valid,
-    input  wire [1:0]  served_level,
 
     // All counters to zero.
     input  wire        clear,
@@ -25,7 +25,10 @@ module ernic_starvation (
     output wire [31:0] longest_3
 );
 
-    wire [3:2] behind = {candidates[3] && candidates[2:1] != 2'd0, candidates[2] && candidates[1]};
+    wire [3:2] behind = {
+        waiting[3] && (waiting[2:1] != 2'd0 || (busy_valid && busy_level < 2'd3)),
+        waiting[2] && (waiting[1] || (busy_valid && busy_level < 2'd2))
+    };
 
     genvar g;
     generate
@@ -34,11 +37,11 @@ module ernic_starvation (
             reg [31:0] clocks;
             reg [31:0] wait_clocks;
             reg [31:0] longest;
-            wire       served = served_valid && served_level == LEVEL;
+            wire       served = served_valid && busy_level == LEVEL;
 
             always @(posedge clk) begin
                 if (behind[g]) clocks <= clocks + 32'd1;
-                if (!candidates[g] || served) wait_clocks <= 32'd0;
+                if (!waiting[g] || served) wait_clocks <= 32'd0;
                 else if ((behind[g] || wait_clocks != 32'd0) && wait_clocks != 32'hffffffff) wait_clocks <= wait_clocks + 32'd1;
                 if (wait_clocks > longest) longest <= wait_clocks;
                 if (clear || rst) begin

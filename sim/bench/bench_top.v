@@ -331,6 +331,17 @@ module bench_top #(
         .m_axi_rlast(axi_rlast),
         .m_axi_rvalid(axi_rvalid),
         .m_axi_rready(axi_rready),
+        // The processing system's Ethernet is idle, and takes what comes for it.
+        .s_axis_host_tdata(512'd0),
+        .s_axis_host_tkeep(64'd0),
+        .s_axis_host_tvalid(1'b0),
+        .s_axis_host_tready(),
+        .s_axis_host_tlast(1'b0),
+        .m_axis_host_tdata(),
+        .m_axis_host_tkeep(),
+        .m_axis_host_tvalid(),
+        .m_axis_host_tready(1'b1),
+        .m_axis_host_tlast(),
         .m_axis_mac_tdata(mac_tx_tdata),
         .m_axis_mac_tkeep(mac_tx_tkeep),
         .m_axis_mac_tvalid(mac_tx_tvalid),
@@ -340,7 +351,9 @@ module bench_top #(
         .s_axis_mac_tkeep(mac_rx_tkeep),
         .s_axis_mac_tvalid(mac_rx_tvalid),
         .s_axis_mac_tlast(mac_rx_tlast),
-        .s_axis_mac_tuser(mac_rx_tuser)
+        .s_axis_mac_tuser(mac_rx_tuser),
+        .mac_pause_request(9'd0),
+        .mac_pause_send()
     );
 
     // The only places that reach into the design: the probe, and the beats on the lanes when the receiver's sample tick 0 came out

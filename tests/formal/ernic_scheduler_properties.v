@@ -16,6 +16,7 @@ module ernic_scheduler_properties #(
     input wire                rst,
     input wire [NUM_QP-1:0]   ready,
     input wire [NUM_QP-1:0]   shaped_ok,
+    input wire [NUM_QP-1:0]   exempt,
     input wire [2*NUM_QP-1:0] service_level,
     input wire [3:1]          level_ready,
     input wire                taken
@@ -24,7 +25,17 @@ module ernic_scheduler_properties #(
     wire                any;
     wire [QP_WIDTH-1:0] grant;
     wire [1:0]          grant_level;
-    wire [3:1]          candidates;
+    wire [3:1]          waiting;
+    // A grant that is taken is served in the next cycle, in which the choice is made ahead.
+    reg                 in_hand = 1'b0;
+    reg  [QP_WIDTH-1:0] hand_qp = {QP_WIDTH{1'b0}};
+    reg  [1:0]          hand_level = 2'd0;
+
+    always @(posedge clk) begin
+        in_hand <= any && taken && !rst;
+        hand_qp <= grant;
+        hand_level <= grant_level;
+    end
 
     ernic_scheduler #(
         .NUM_QP(NUM_QP)
@@ -33,13 +44,17 @@ module ernic_scheduler_properties #(
         .rst(rst),
         .ready(ready),
         .shaped_ok(shaped_ok),
+        .exempt(exempt),
         .service_level(service_level),
         .level_ready(level_ready),
+        .hand_qp(hand_qp),
+        .hand_level(hand_level),
+        .served(in_hand),
+        .ahead(in_hand),
         .any(any),
         .grant(grant),
         .grant_level(grant_level),
-        .taken(taken),
-        .candidates(candidates)
+        .waiting(waiting)
     );
 
     reg started = 1'b0;
@@ -52,7 +67,8 @@ module ernic_scheduler_properties #(
     (* anyconst *) wire [1:0] level;
     reg  [QP_WIDTH:0] passed_over = {(QP_WIDTH+1){1'b0}};
     wire [1:0]        given = service_level[2*qp +: 2];
-    wire              candidate = ready[qp] && shaped_ok[qp] && (given == 2'd0 ? 2'd2 : given) == level && level_ready[level];
+    wire              candidate = ready[qp] && (given == 2'd0 ? 2'd2 : given) == level
+        && (exempt[qp] || (shaped_ok[qp] && level_ready[level]));
     wire              served = any && taken && grant_level == level;
 
     always @* assume (qp < NUM_QP && level != 2'd0);
@@ -66,10 +82,10 @@ module ernic_scheduler_properties #(
 
     always @* begin
         if (any) begin
-            assert (grant < NUM_QP && ready[grant] && shaped_ok[grant] && level_ready[grant_level]);
+            assert (grant < NUM_QP && ready[grant] && (exempt[grant] || (shaped_ok[grant] && level_ready[grant_level])));
             assert ((grant_given == 2'd0 ? 2'd2 : grant_given) == grant_level);
         end
-        if (candidate) assert (any && grant_level <= level);
+        if (candidate) assert (any && grant_level <= level && waiting[level]);
         if (started) assert (passed_over < NUM_QP);
     end
 
@@ -78,7 +94,7 @@ module ernic_scheduler_properties #(
     (* hierconn *) wire [QP_WIDTH-1:0] \dut.levels[1].last ;
     (* hierconn *) wire [QP_WIDTH-1:0] \dut.levels[2].last ;
     (* hierconn *) wire [QP_WIDTH-1:0] \dut.levels[3].last ;
-    wire [QP_WIDTH-1:0] last = level == 2'd1 ? \dut.levels[1].last : level == 2'd2 ? \dut.levels[2].last : \dut.levels[3].last ;
+    wire [QP_WIDTH-1:0] last = in_hand && hand_level == level ? hand_qp : level == 2'd1 ? \dut.levels[1].last : level == 2'd2 ? \dut.levels[2].last : \dut.levels[3].last ;
     wire [QP_WIDTH:0]   before = qp > last ? qp - last : (1 << QP_WIDTH) + qp - last;
 
     always @* begin

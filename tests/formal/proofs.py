@@ -219,7 +219,7 @@ ERNIC_SCHEDULER = Proof(
     bugs=(
         bug(
             "one turn for all levels",
-            (SCHEDULER, "if (taken && any && grant_level == LEVEL) last <= grant;", "if (taken && any) last <= grant;"),
+            (SCHEDULER, "if (served && hand_level == LEVEL) last <= hand_qp;", "if (served) last <= hand_qp;"),
         ),
         bug(
             "level 3 before level 2",
@@ -229,7 +229,7 @@ ERNIC_SCHEDULER = Proof(
                 "candidates[1] ? 2'd1 : candidates[3] ? 2'd3 : 2'd2",
             ),
         ),
-        bug("tokens are not asked for", (SCHEDULER, "ready[qp] && shaped_ok[qp]", "ready[qp]")),
+        bug("tokens are not asked for", (SCHEDULER, "(shaped_ok[qp] && level_ready[level])", "level_ready[level]")),
     ),
 )
 

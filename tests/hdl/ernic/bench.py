@@ -448,6 +448,8 @@ class ControlBench(Bench):
         ),
         "s_ack_valid",
         *(f"s_ack_{name}" for name in ACK_FIELDS),
+        *("port_rate", "port_size", "cnp_interval", "cnp_class", "cnp_in_valid", "m_cnp_ready"),
+        *("good_valid", "good_marked", "good_opcode", "good_qpn"),
     )
 
     def __init__(self, dut: Any, *, seed: int = 1, latency: int = 20, stall: float = 0.0, queues: int = 4) -> None:

@@ -24,26 +24,27 @@ class Model:
         self.queue_pairs = queue_pairs
         self.last = dict.fromkeys(LEVELS, queue_pairs - 1)
 
-    def choose(self, ready: int, tokens: int, levels: list[int], room: int) -> tuple[int, int, int] | None:
-        """(queue pair, level, levels with candidates as bits) or None."""
-        able = {
-            level: [
+    def choose(self, ready: int, tokens: int, exempt: int, levels: list[int], room: int) -> tuple[int, int] | None:
+        """(queue pair, level) or None."""
+        for level in LEVELS:
+            able = [
                 qp
                 for qp in range(self.queue_pairs)
-                if ready >> qp & 1 and tokens >> qp & 1 and (levels[qp] or 2) == level and room >> (level - 1) & 1
+                if ready >> qp & 1
+                and (levels[qp] or 2) == level
+                and (exempt >> qp & 1 or (tokens >> qp & 1 and room >> (level - 1) & 1))
             ]
-            for level in LEVELS
-        }
-        candidates = sum(bool(able[level]) << (level - 1) for level in LEVELS)
-        for level in LEVELS:
-            if able[level]:
+            if able:
                 last = self.last[level]
-                return min(able[level], key=lambda qp: (qp - last - 1) % self.queue_pairs), level, candidates
+                return min(able, key=lambda qp: (qp - last - 1) % self.queue_pairs), level
         return None
 
 
 async def start(dut: Any) -> None:
-    for name in ("ready", "shaped_ok", "service_level", "level_ready", "taken"):
+    for name in (
+        *("ready", "shaped_ok", "exempt", "service_level", "level_ready"),
+        *("hand_qp", "hand_level", "served", "ahead"),
+    ):
         getattr(dut, name).value = 0
     dut.rst.value = 1
     cocotb.start_soon(Clock(dut.clk, 3, unit="ns").start())
@@ -65,29 +66,34 @@ async def every_choice_is_the_models(dut):
             density = rng.choice([0.03, 0.2, 0.9])
         ready = sum((rng.random() < density) << qp for qp in range(queue_pairs))
         tokens = sum((rng.random() < 0.8) << qp for qp in range(queue_pairs))
+        exempt = sum((rng.random() < 0.05) << qp for qp in range(queue_pairs))
         room = rng.choice([7, 7, 7, 6, 4, rng.randrange(8)])
-        taken = rng.randrange(2)
+        hand, level = rng.randrange(queue_pairs), rng.choice(LEVELS)
+        served, ahead = rng.choice([(0, 0), (0, 1), (1, 0)])
         dut.ready.value = ready
         dut.shaped_ok.value = tokens
-        dut.service_level.value = sum(level << 2 * qp for qp, level in enumerate(levels))
+        dut.exempt.value = exempt
+        dut.service_level.value = sum(given << 2 * qp for qp, given in enumerate(levels))
         dut.level_ready.value = room
-        dut.taken.value = taken
+        dut.hand_qp.value = hand
+        dut.hand_level.value = level
+        dut.served.value = served
+        dut.ahead.value = ahead
         await FallingEdge(dut.clk)
-        expected = model.choose(ready, tokens, levels, room)
-        assert dut.any.value == (expected is not None)
-        if expected is None:
-            assert int(dut.candidates.value) == 0
-            continue
-        # If it was taken, the turn has moved on at the edge before.
-        dut.taken.value = 0
-        qp, level, candidates = expected
-        if taken:
-            model.last[level] = qp
-            qp, _, _ = model.choose(ready, tokens, levels, room) or (None, 0, 0)
-        assert int(dut.candidates.value) == candidates
-        assert int(dut.grant_level.value) == level
-        assert int(dut.grant.value) == qp, f"step {step}"
-        chosen[level] += 1
+        if served:
+            model.last[level] = hand
+        kept = model.last[level]
+        if ahead:
+            model.last[level] = hand
+        expected = model.choose(ready, tokens, exempt, levels, room)
+        model.last[level] = kept
+        given = None
+        if dut.any.value == 1:
+            given = (int(dut.grant.value), int(dut.grant_level.value))
+            chosen[given[1]] += 1
+        assert given == expected, f"step {step}"
+        waiting = {levels[qp] or 2 for qp in range(queue_pairs) if ready & (tokens | exempt) & 1 << qp}
+        assert int(dut.waiting.value) == sum(1 << (level - 1) for level in waiting)
     assert all(chosen[level] > 100 for level in LEVELS), chosen
 
 
@@ -100,13 +106,18 @@ async def turns_survive_a_higher_level(dut):
     dut.shaped_ok.value = (1 << queue_pairs) - 1
     dut.level_ready.value = 7
     dut.service_level.value = sum((1 if qp == middle else 3) << 2 * qp for qp in range(queue_pairs))
-    dut.taken.value = 1
     served: Counter[int] = Counter()
     everybody = (1 << queue_pairs) - 1
     for step in range(40 * queue_pairs):
         dut.ready.value = everybody if step % 2 else everybody & ~(1 << middle)
+        dut.served.value = 0
         await FallingEdge(dut.clk)
-        served[int(dut.grant.value)] += 1
+        qp = int(dut.grant.value)
+        served[qp] += 1
+        dut.hand_qp.value = qp
+        dut.hand_level.value = int(dut.grant_level.value)
+        dut.served.value = 1
+        await FallingEdge(dut.clk)
     others = [served[qp] for qp in range(queue_pairs) if qp != middle]
     assert served[middle] == 20 * queue_pairs
     assert max(others) - min(others) <= 1, served

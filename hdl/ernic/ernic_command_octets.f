@@ -1,0 +1,2 @@
+ernic_opcode_layout.v
+ernic_command_octets.v
