@@ -22,6 +22,7 @@ Kind = Literal[
     "restart",
     "sysref",
     "delay",
+    "rotation",
     "late",
     "deaf",
     "ilas_field",
@@ -62,6 +63,7 @@ KEYS: dict[str, Keys] = {
     "restart": Keys(("link",), (*_PLACE, "beats")),
     "sysref": Keys(("beats",), _PLACE),
     "delay": Keys(("lane", "octets")),
+    "rotation": Keys(("octets",)),
     "late": Keys(("link",), ("multiframes",)),
     "deaf": Keys(("link",)),
     "ilas_field": Keys(("lane", "field"), ("add",)),
@@ -73,6 +75,8 @@ KEYS: dict[str, Keys] = {
     "swap_lanes": Keys(("lane", "other")),
     "duplicate_channel": Keys(("channel", "other")),
 }
+MOST_ROTATION = 8
+"""Octets: two link clocks of a transceiver that aligns anew."""
 HOW = {"lane_drop": ("dead", "stuck", "commas"), "replacement": ("never", "always")}
 
 assert set(KEYS) == set(get_args(Kind))
@@ -91,7 +95,7 @@ class LaneFault(BaseModel):
     beats: Annotated[int, Field(ge=1, le=100_000)] = 1000
     """Link clocks: of a `lane_drop`, of commas of a `restart`, between slips of a `clock`; shift of a `sysref`."""
     octets: Annotated[int, Field(ge=-512, le=512)] = 4
-    """Length of a ``burst``; what a ``slip`` or ``clock`` loses (negative: repeats); a ``delay``."""
+    """Length of a ``burst``; what a ``slip`` or ``clock`` loses (negative: repeats); a ``delay``, a ``rotation``."""
     times: Annotated[int, Field(ge=1, le=100)] = 8
     octet: Annotated[int, Field(ge=0, le=15)] = 0
     """Of the frame."""
@@ -136,6 +140,8 @@ class LaneFault(BaseModel):
             raise ValueError(f"octets = {self.octets}: {self.kind} has at least 1")
         if self.kind == "delay" and self.octets < 0:
             raise ValueError(f"octets = {self.octets}: a lane cannot be early")
+        if self.kind == "rotation" and not 1 <= self.octets <= MOST_ROTATION:
+            raise ValueError(f"octets = {self.octets}: rotation has 1 to {MOST_ROTATION}")
         if self.kind == "clock" and self.octets % 4:
             raise ValueError(f"octets = {self.octets}: a clock that is off loses whole beats of 4")
         if self.kind == "ilas_length" and self.multiframes > 5:

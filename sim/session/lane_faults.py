@@ -100,6 +100,8 @@ class LaneFaults:
             options["slip_octets"] = max(
                 abs(fault.octets) * (fault.times if fault.kind == "clock" else 1) for fault in slips
             )
+        if rotations := self._of("rotation"):
+            options["jitter_octets"] = max(fault.octets for fault in rotations)
         if late := self._of("late"):
             options["reaction_multiframes"] = [
                 sum(fault.multiframes for fault in late if fault.link == link) for link in range(config.links)

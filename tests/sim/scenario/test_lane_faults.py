@@ -64,6 +64,7 @@ def test_a_key_that_is_missing_or_means_nothing_is_refused(kind: str) -> None:
         ({"kind": "duplicate_channel", "channel": 1, "other": 300}, "other = 300"),
         ({"kind": "burst", "lane": 1, "octets": 0}, "octets = 0"),
         ({"kind": "delay", "lane": 1, "octets": -1}, "a lane cannot be early"),
+        ({"kind": "rotation", "octets": 9}, "rotation has 1 to 8"),
         ({"kind": "clock", "lane": 1, "beats": 9, "octets": 3}, "whole beats"),
         ({"kind": "ilas_length", "lane": 1, "multiframes": 6}, "allowed 0 to 5"),
         ({"kind": "ilas_field", "lane": 1, "field": "xyz"}, "field = xyz: allowed are did"),

@@ -136,6 +136,18 @@ def test_standing_faults() -> None:
     assert np.array_equal(data[:user], clean[:user]) and not np.array_equal(data[user], clean[user])
 
 
+def test_lanes_rotate_at_each_start() -> None:
+    made = LaneFaults([LaneFault(kind="rotation", octets=3)])
+    transmitter = made.transmitter(CONFIG, Noise(CONFIG.channels), seed=1, lane_skew_octets=0)
+    seen = set()
+    for _ in range(12):
+        transmitter.beats(64, 0)
+        transmitter.beats(300, 3)
+        seen.add(tuple(transmitter.delay.octets.tolist()))
+    assert len(seen) > 8
+    assert {octets for delays in seen for octets in delays} == {0, 1, 2, 3}
+
+
 def test_a_deaf_converter_goes_on() -> None:
     made = LaneFaults([LaneFault(kind="deaf", link=1)])
     transmitter = made.transmitter(CONFIG, Noise(CONFIG.channels), seed=1, lane_skew_octets=0)
