@@ -7,4 +7,6 @@ ernic_receive_writer.f
 ernic_traffic.f
 ../lib/axi_read_mux.f
 ../lib/axi_write_mux.f
+../lib/axi_read_split.f
+ernic_queue_memory.v
 ernic.v

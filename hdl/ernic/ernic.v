@@ -22,6 +22,8 @@ module ernic #(
     parameter PACKETS_IN_FLIGHT = 4194304,
     // Send queue entries buffered a queue pair. Power of two, at least 8.
     parameter WQE_BUFFER = 32,
+    // Memory on the chip for send queues, in bytes. Power of two, 4096 to 65536.
+    parameter QUEUE_MEMORY_BYTES = 32768,
     // Core clocks in 4.096 us, for times-out while XRNICADCONF.TICK_WIDTH is 0. 1 to 65536.
     parameter TICK_CLOCKS = 1320,
     // Received beats of 512 bits that wait for memory. Power of two, at least 128.
@@ -229,6 +231,29 @@ module ernic #(
     wire        payload_rvalid;
     wire        payload_rready;
 
+    // Both together, and what of them goes to the memory on the chip.
+    wire [63:0] read_araddr;
+    wire [7:0]  read_arlen;
+    wire        read_arvalid;
+    wire        read_arready;
+    wire [511:0] read_rdata;
+    wire [1:0]  read_rresp;
+    wire        read_rlast;
+    wire        read_rvalid;
+    wire        read_rready;
+    wire        chip_arvalid;
+    wire        chip_arready;
+    wire [511:0] chip_rdata;
+    wire        chip_rlast;
+    wire        chip_rvalid;
+    wire        chip_rready;
+    wire        memory_write_valid;
+    wire [15:2] memory_write_address;
+    wire [31:0] memory_write_data;
+    wire        memory_read_load;
+    wire [15:2] memory_read_address;
+    wire [31:0] memory_read_data;
+
     // Writes of completions, and of received data.
     wire [63:0] entry_awaddr;
     wire [7:0]  entry_awlen;
@@ -277,6 +302,12 @@ module ernic #(
         .s_reg_error(s_reg_error),
         .s_reg_rdata(s_reg_rdata),
         .irq(irq),
+        .memory_write_valid(memory_write_valid),
+        .memory_write_address(memory_write_address),
+        .memory_write_data(memory_write_data),
+        .memory_read_load(memory_read_load),
+        .memory_read_address(memory_read_address),
+        .memory_read_data(memory_read_data),
         .local_mac(local_mac),
         .local_ip(local_ip),
         .udp_source_port(udp_source_port),
@@ -359,9 +390,9 @@ module ernic #(
         .m_axi_arburst(m_axi_arburst),
         .m_axi_arvalid(entry_arvalid),
         .m_axi_arready(entry_arready),
-        .m_axi_rdata(m_axi_rdata),
-        .m_axi_rresp(m_axi_rresp),
-        .m_axi_rlast(m_axi_rlast),
+        .m_axi_rdata(read_rdata),
+        .m_axi_rresp(read_rresp),
+        .m_axi_rlast(read_rlast),
         .m_axi_rvalid(entry_rvalid),
         .m_axi_rready(entry_rready)
     );
@@ -397,9 +428,9 @@ module ernic #(
         .m_axi_arburst(),
         .m_axi_arvalid(payload_arvalid),
         .m_axi_arready(payload_arready),
-        .m_axi_rdata(m_axi_rdata),
-        .m_axi_rresp(m_axi_rresp),
-        .m_axi_rlast(m_axi_rlast),
+        .m_axi_rdata(read_rdata),
+        .m_axi_rresp(read_rresp),
+        .m_axi_rlast(read_rlast),
         .m_axi_rvalid(payload_rvalid),
         .m_axi_rready(payload_rready)
     );
@@ -419,13 +450,65 @@ module ernic #(
         .s1_axi_arready(payload_arready),
         .s1_axi_rvalid(payload_rvalid),
         .s1_axi_rready(payload_rready),
-        .m_axi_araddr(m_axi_araddr),
-        .m_axi_arlen(m_axi_arlen),
-        .m_axi_arvalid(m_axi_arvalid),
-        .m_axi_arready(m_axi_arready),
-        .m_axi_rlast(m_axi_rlast),
-        .m_axi_rvalid(m_axi_rvalid),
-        .m_axi_rready(m_axi_rready)
+        .m_axi_araddr(read_araddr),
+        .m_axi_arlen(read_arlen),
+        .m_axi_arvalid(read_arvalid),
+        .m_axi_arready(read_arready),
+        .m_axi_rlast(read_rlast),
+        .m_axi_rvalid(read_rvalid),
+        .m_axi_rready(read_rready)
+    );
+
+    // Bit 63 names the memory on the chip; outside it is not needed.
+    assign m_axi_araddr = {1'b0, read_araddr[62:0]};
+    assign m_axi_arlen = read_arlen;
+
+    axi_read_split split (
+        .clk(clk),
+        .rst(rst),
+        .s_axi_araddr(read_araddr),
+        .s_axi_arvalid(read_arvalid),
+        .s_axi_arready(read_arready),
+        .s_axi_rdata(read_rdata),
+        .s_axi_rresp(read_rresp),
+        .s_axi_rlast(read_rlast),
+        .s_axi_rvalid(read_rvalid),
+        .s_axi_rready(read_rready),
+        .m0_axi_arvalid(m_axi_arvalid),
+        .m0_axi_arready(m_axi_arready),
+        .m0_axi_rdata(m_axi_rdata),
+        .m0_axi_rresp(m_axi_rresp),
+        .m0_axi_rlast(m_axi_rlast),
+        .m0_axi_rvalid(m_axi_rvalid),
+        .m0_axi_rready(m_axi_rready),
+        .m1_axi_arvalid(chip_arvalid),
+        .m1_axi_arready(chip_arready),
+        .m1_axi_rdata(chip_rdata),
+        .m1_axi_rresp(2'b00),
+        .m1_axi_rlast(chip_rlast),
+        .m1_axi_rvalid(chip_rvalid),
+        .m1_axi_rready(chip_rready)
+    );
+
+    ernic_queue_memory #(
+        .MEMORY_BYTES(QUEUE_MEMORY_BYTES)
+    ) queue_memory (
+        .clk(clk),
+        .rst(rst),
+        .write_valid(memory_write_valid),
+        .write_address(memory_write_address),
+        .write_data(memory_write_data),
+        .read_load(memory_read_load),
+        .read_address(memory_read_address),
+        .read_data(memory_read_data),
+        .s_axi_araddr(read_araddr),
+        .s_axi_arlen(read_arlen),
+        .s_axi_arvalid(chip_arvalid),
+        .s_axi_arready(chip_arready),
+        .s_axi_rdata(chip_rdata),
+        .s_axi_rlast(chip_rlast),
+        .s_axi_rvalid(chip_rvalid),
+        .s_axi_rready(chip_rready)
     );
 
     // First beats are for measurement only; the rest is for parts that are not there yet.

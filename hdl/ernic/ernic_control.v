@@ -40,6 +40,14 @@ module ernic_control #(
     output wire [31:0]  s_reg_rdata,
     output wire         irq,
 
+    // Memory on the chip: written and read by words.
+    output wire         memory_write_valid,
+    output wire [15:2]  memory_write_address,
+    output wire [31:0]  memory_write_data,
+    output wire         memory_read_load,
+    output wire [15:2]  memory_read_address,
+    input  wire [31:0]  memory_read_data,
+
     // Static configuration of the datapath.
     output wire [47:0]  local_mac,
     output wire [31:0]  local_ip,
@@ -364,6 +372,11 @@ module ernic_control #(
     wire [23:0] command_psn = m_cmd[`EB_CMD_PSN];
     // verilator lint_on UNUSEDSIGNAL
 
+    assign memory_write_address = {access_entry, access_offset[7:2]};
+    assign memory_write_data = access_data;
+    assign memory_read_load = access_load;
+    assign memory_read_address = {load_entry, load_offset[7:2]};
+
     // Last in the order of commands that switch a queue pair off: nothing of it can come after.
     assign purge_valid = clear_valid;
     assign purge_qp = {{(8-QP_WIDTH){1'b0}}, access_qp};
@@ -404,6 +417,7 @@ module ernic_control #(
         .access_load(access_load),
         .access_write_qp(access_write_qp),
         .access_write_region(access_write_region),
+        .access_write_memory(memory_write_valid),
         .load_qp(load_qp),
         .load_entry(load_entry),
         .load_offset(load_offset),
@@ -413,6 +427,7 @@ module ernic_control #(
         .access_data(access_data),
         .config_data(config_data),
         .region_data(region_data),
+        .memory_data(memory_read_data),
         .doorbell_valid(doorbell_valid),
         .doorbell_plain(doorbell_plain),
         .enabled_valid(enabled_valid),

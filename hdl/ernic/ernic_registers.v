@@ -57,6 +57,7 @@ module ernic_registers #(
     output wire                access_load,
     output wire                access_write_qp,
     output wire                access_write_region,
+    output wire                access_write_memory,
     output wire [QP_WIDTH-1:0] load_qp,
     output wire [7:0]          load_entry,
     output wire [7:0]          load_offset,
@@ -66,6 +67,7 @@ module ernic_registers #(
     output reg  [31:0]         access_data,
     input  wire [31:0]         config_data,
     input  wire [31:0]         region_data,
+    input  wire [31:0]         memory_data,
 
     // Doorbell, and a queue pair that was just enabled.
     output wire                doorbell_valid,
@@ -164,6 +166,7 @@ module ernic_registers #(
     reg         hit_global;
     reg         hit_qp;
     reg         hit_region;
+    reg         hit_memory;
     reg  [8:0]  global_offset;
     reg  [3:0]  commands;
     wire        take = state == IDLE && s_reg_valid && !sweep_valid && commands == 4'd0;
@@ -192,6 +195,7 @@ module ernic_registers #(
 
     assign access_write_qp = write_qp;
     assign access_write_region = write && hit_region;
+    assign access_write_memory = write && hit_memory;
 
     always @(posedge clk) begin
         case (state)
@@ -201,6 +205,7 @@ module ernic_registers #(
                     hit_global <= s_reg_addr[17:9] == GLOBAL_BASE[17:9];
                     hit_qp <= qp_exists;
                     hit_region <= s_reg_addr[17:16] == 2'b00;
+                    hit_memory <= s_reg_addr[17:16] == 2'b01;
                     global_offset <= {s_reg_addr[8:2], 2'b00};
                     access_qp <= load_qp;
                     access_entry <= load_entry;
@@ -572,7 +577,8 @@ module ernic_registers #(
 
     always @(posedge clk) begin
         if (state == ACCESS) begin
-            s_reg_rdata <= hit_global ? global_value : hit_qp ? (lacking ? 32'd0 : qp_value) : hit_region ? region_data : 32'd0;
+            s_reg_rdata <= hit_global ? global_value : hit_qp ? (lacking ? 32'd0 : qp_value)
+                : hit_region ? region_data : hit_memory ? memory_data : 32'd0;
         end
     end
 

@@ -3,6 +3,7 @@ cdc_pulse.v
 cdc_fifo.v
 sync_fifo.v
 axi_read_mux.v
+axi_read_split.v
 axi_write_mux.v
 axil_to_reg_bus.v
 reg_bus_decoder.v

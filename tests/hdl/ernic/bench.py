@@ -178,12 +178,19 @@ class Queue:
     def store(self, works: list[Work]) -> None:
         """Put entries into the send queue without ringing."""
         for work in works:
-            slot = self.posted % self.connection.depth
-            self.bench.memory.write(self.send_queue + slot * 64, work.pack())
-            self.works.append(work)
-            self.freed.append(0)
-            self.freed_complete.append(False)
-            self.posted += 1
+            self.bench.memory.write(self.next_entry(), work.pack())
+            self.note(work)
+
+    def next_entry(self) -> int:
+        """Where the next entry belongs."""
+        return self.send_queue + self.posted % self.connection.depth * 64
+
+    def note(self, work: Work) -> None:
+        """Count on an entry that is in the send queue now."""
+        self.works.append(work)
+        self.freed.append(0)
+        self.freed_complete.append(False)
+        self.posted += 1
 
     async def post(self, works: list[Work]) -> None:
         """Store and ring, the index modulo the depth."""
@@ -276,7 +283,7 @@ class Bench:
         self.dut = dut
         self.random = random.Random(seed)
         self.bus = RegBusMaster(dut, dut.clk)
-        self.memory = Memory(dut, MEMORY_BASE, 1 << 18, latency, stall, seed)
+        self.memory = Memory(dut, MEMORY_BASE, 1 << 19, latency, stall, seed)
         self.queues = [
             Queue(
                 self,
@@ -430,6 +437,7 @@ class ControlBench(Bench):
     inputs = (
         *(
             "level_ready",
+            "memory_read_data",
             "failed_valid",
             "failed_qp",
             "report_valid",

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import replace
 from typing import Any
 
 import cocotb
 import pytest
 
-from tests.hdl.ernic.bench import LOCAL_IP, LOCAL_MAC, RING_BYTES, Bench, Connection, Queue, works
-from tests.hdl.ernic.model import Command, Work, distance, opcode_of
+from host.control.registers import register_map
+from tests.hdl.ernic.bench import LOCAL_IP, LOCAL_MAC, MEMORY_BASE, RING_BYTES, Bench, Connection, Queue, in_ring, works
+from tests.hdl.ernic.model import INLINE_OFFSET, SEND, SEND_IMMEDIATE, WRITE, Command, Work, distance, opcode_of
 from tests.hdl.ernic_datapath.reference import Packet, encode
 from tests.hdl.module_bench import SIMULATORS, run_module
 
@@ -19,6 +21,10 @@ QPN_AT = ETHERNET + 20 + 8 + 5
 PSN_AT = QPN_AT + 4
 ACKNOWLEDGE = 0x11
 ICRC_WAIT = 5
+CHIP = 1 << 63
+"""Where the engine sees its memory on the chip."""
+QUEUE_MEMORY_BYTES = 4096
+BUFFERS = MEMORY_BASE + 0x40000
 
 
 class EngineBench(Bench):
@@ -34,6 +40,7 @@ class EngineBench(Bench):
     def __init__(self, dut: Any, **options: Any) -> None:
         super().__init__(dut, **options)
         self.ring = self.random.randbytes(RING_BYTES)
+        self.chip = bytearray(QUEUE_MEMORY_BYTES)
         self.take_beats = 1.0
         self.corrupt: set[int] = set()
         """Numbers of acknowledgement frames that arrive with a wrong octet."""
@@ -53,11 +60,11 @@ class EngineBench(Bench):
         work, offset = self._place(queue, number)
         left = work.length - offset
         length = min(left, connection.pmtu)
-        address = (work.local_address + offset) % RING_BYTES
+        address, payload = self._payload(queue, work, offset, length)
         opcode = opcode_of(work, offset == 0, left <= connection.pmtu)
         packet = Packet(
             opcode=opcode,
-            payload=(self.ring + self.ring)[address : address + length],
+            payload=payload,
             psn=psn,
             dest_qpn=connection.remote_qpn,
             migreq=True,
@@ -90,8 +97,35 @@ class EngineBench(Bench):
             pkey=connection.pkey,
             traffic_class=connection.traffic_class,
             ttl=connection.ttl,
+            from_memory=int(not in_ring(work)),
         )
         return packet, command
+
+    def _payload(self, queue: Queue, work: Work, offset: int, length: int) -> tuple[int, bytes]:
+        """Where the octets of a packet are, and what they are."""
+        if work.in_entry():
+            entry = queue.send_queue + queue.works.index(work) % queue.connection.depth * 64
+            return entry + INLINE_OFFSET, work.inline
+        address = work.local_address + offset
+        if in_ring(work):
+            address %= RING_BYTES
+            return address, (self.ring + self.ring)[address : address + length]
+        if address >= CHIP:
+            return address, bytes(self.chip[address - CHIP : address - CHIP + length])
+        return address, self.memory.read(address, length)
+
+    async def write_chip(self, offset: int, octets: bytes) -> None:
+        """Write words of the memory on the chip, through registers."""
+        for at in range(0, len(octets), 4):
+            word = int.from_bytes(octets[at : at + 4], "little")
+            await self.bus.write(register_map()["ERNIC_MEMORY"]["WORD"].address((offset + at) // 4), word)
+        self.chip[offset : offset + len(octets)] = octets
+
+    async def store_on_chip(self, queue: Queue, posted: list[Work]) -> None:
+        """Put entries into a send queue on the chip without ringing."""
+        for work in posted:
+            await self.write_chip(queue.next_entry() - CHIP, work.pack())
+            queue.note(work)
 
     @staticmethod
     def _place(queue: Queue, number: int) -> tuple[Work, int]:
@@ -182,6 +216,76 @@ async def doorbell_to_frames(dut):
 
 
 @cocotb.test()
+async def payload_from_memory(dut):
+    """SENDs and WRITEs out of memory at any alignment, of their entries, and of the ring, one behind the other."""
+    bench = EngineBench(dut, stall=0.1)
+    await bench.start()
+    bench.memory.write(BUFFERS, bench.random.randbytes(0x20000))
+    for pmtu in (256, 4096):
+        queue = await bench.connect(2, Connection(pmtu=pmtu, psn=0xFFFFFE, depth=16))
+        lengths = [0, 1, 16, 17, 63, 64, pmtu, pmtu + 1, 2 * pmtu + 5, 300, 12]
+        posted = []
+        for index, work in enumerate(works(lengths, bench.random)):
+            address = work.local_address if index % 4 == 3 else BUFFERS + bench.random.randrange(0x10000)
+            kind = (SEND, WRITE, SEND_IMMEDIATE)[index % 3]
+            posted.append(
+                replace(work, opcode=kind, local_address=address, inline=bench.random.randbytes(work.length)[:16])
+            )
+        await queue.post([replace(work, inline=b"" if work.length > 16 else work.inline) for work in posted])
+        await bench.done(queue)
+
+
+@cocotb.test()
+async def payload_that_memory_does_not_give(dut):
+    """No packet is sent for it; its entry completes with code 05, those behind are flushed; other queue pairs go on."""
+    bench = EngineBench(dut)
+    await bench.start()
+    queue = await bench.connect(2, Connection(pmtu=256))
+    other = await bench.connect(3, Connection(pmtu=256))
+    bench.memory.bad_pages = {BUFFERS // 4096}
+    await queue.post([Work(1, BUFFERS + 100, 200, opcode=SEND), Work(2, 64, 100)])
+    await other.post(works([1000], bench.random))
+    await bench.until(lambda: len(queue.completions()) == 2)
+    assert queue.completions() == [(1, SEND, 0x05), (2, WRITE, 0x85)]
+    await bench.done(other)
+    assert not [command for command in queue.commands if command.from_memory]
+
+
+@cocotb.test()
+async def send_queue_on_the_chip(dut):
+    """Entries, data in entries and short payload in the memory on the chip; the way to the first beat is shorter."""
+    bench = EngineBench(dut, latency=60)
+    await bench.start()
+    word = register_map()["ERNIC_MEMORY"]["WORD"]
+    for index in (0, 1, 15, 16, QUEUE_MEMORY_BYTES // 4 - 1):
+        await bench.bus.write(word.address(index), 0xABC00000 + index)
+    for index in (0, 1, 15, 16, QUEUE_MEMORY_BYTES // 4 - 1):
+        assert await bench.bus.read(word.address(index)) == 0xABC00000 + index
+    queue = bench.queues[1]
+    queue.send_queue = CHIP + 0x400
+    await bench.connect(2, Connection(pmtu=256, depth=16))
+    await bench.write_chip(0xC00, bench.random.randbytes(512))
+    inline = bench.random.randbytes(11)
+    posted = [
+        Work(1, 128, 4096),
+        Work(2, CHIP + 0xC07, 300, opcode=SEND),
+        Work(3, 0, 11, opcode=SEND_IMMEDIATE, immediate=7, inline=inline),
+        Work(4, 4000, 700),
+    ] * 3
+    posted = [replace(work, identifier=index) for index, work in enumerate(posted)]
+    for begin in (0, 4, 8):
+        await bench.store_on_chip(queue, posted[begin : begin + 4])
+        rung = bench.cycle
+        bench.beats.clear()
+        await queue.write("SQPI", queue.posted % 16)
+        await bench.done(queue)
+        assert bench.beats[0] - rung <= 26, "memory is sixty clocks away; the chip's is not"
+    assert not [read for read in bench.memory.reads if read[0] >= CHIP]
+    assert not bench.memory.reads
+    dut._log.info("doorbell to first beat, entry on the chip: %d clocks", bench.beats[0] - rung)
+
+
+@cocotb.test()
 async def lost_packet_and_lost_answer(dut):
     bench = EngineBench(dut, stall=0.2)
     await bench.start(tick_width=6, ack_interval=3)
@@ -233,4 +337,9 @@ async def two_queue_pairs(dut):
 
 @pytest.mark.parametrize("simulator", SIMULATORS)
 def test_ernic(simulator):
-    run_module("ernic/ernic", __name__, simulator, parameters={"RING_BYTES": RING_BYTES, "OUTSTANDING": 32})
+    run_module(
+        "ernic/ernic",
+        __name__,
+        simulator,
+        parameters={"RING_BYTES": RING_BYTES, "OUTSTANDING": 32, "QUEUE_MEMORY_BYTES": QUEUE_MEMORY_BYTES},
+    )

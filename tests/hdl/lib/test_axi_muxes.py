@@ -190,6 +190,57 @@ async def check_writes(dut, rate: float, seed: int) -> None:
     raise AssertionError(f"{memory.answered} of {BURSTS} answers each")
 
 
+async def check_split(dut, rate: float, seed: int) -> None:
+    """Bursts to two memories of their own speeds: each word comes once, in the order of the bursts."""
+    rng = random.Random(seed)
+    asked = Channel(dut, "s_axi_ar", ("addr",), rng, rate)
+    inputs = [f"m{n}_axi_{name}" for n in MASTERS for name in ("arready", "rdata", "rresp", "rlast", "rvalid")]
+    await begin(dut, ("s_axi_araddr", "s_axi_arvalid", "s_axi_rready", *inputs))
+    bursts = [(rng.getrandbits(1) << 63 | number << 8 | rng.randrange(4),) for number in range(BURSTS)]
+    asked.queue.extend(bursts)
+    wanted = [(address[0] & (1 << 63) - 1) << 8 | beat for address in bursts for beat in range((address[0] & 3) + 1)]
+    got: list[int] = []
+    pending: list[deque[tuple[int, int]]] = [deque(), deque()]
+    offered: list[tuple[int, int] | None] = [None, None]
+    ar_ready, r_ready = [0, 0], 0
+    for _ in range(20000):
+        await RisingEdge(dut.clk)
+        for n in MASTERS:
+            if int(getattr(dut, f"m{n}_axi_arvalid").value) and ar_ready[n]:
+                address = int(dut.s_axi_araddr.value)
+                assert address >> 63 == n, "asked the other memory"
+                beats = (address & 3) + 1
+                pending[n] += [((address & (1 << 63) - 1) << 8 | beat, int(beat == beats - 1)) for beat in range(beats)]
+            if offered[n] is not None and int(getattr(dut, f"m{n}_axi_rready").value):
+                offered[n] = None
+        if int(dut.s_axi_rvalid.value) and r_ready:
+            got.append(int(dut.s_axi_rdata.value))
+        asked.drive()
+        ar_ready = [pauses(dut, f"m{n}_axi_arready", rng, rate) for n in MASTERS]
+        r_ready = pauses(dut, "s_axi_rready", rng, rate)
+        for n in MASTERS:
+            if offered[n] is None and pending[n] and rng.random() < rate * (0.3 if n else 1.0):
+                offered[n] = pending[n].popleft()
+            word, last = offered[n] or (0, 0)
+            for name, value in (("rdata", word), ("rlast", last), ("rvalid", int(offered[n] is not None))):
+                getattr(dut, f"m{n}_axi_{name}").value = value
+        if len(got) == len(wanted):
+            assert got == wanted
+            return
+    raise AssertionError(f"{len(got)} of {len(wanted)} words")
+
+
+@cocotb.test()
+async def axi_read_split(dut):
+    await check_split(dut, 1.0, 5)
+
+
+@cocotb.test()
+async def axi_read_split_with_pauses(dut):
+    for rate in (0.7, 0.3):
+        await check_split(dut, rate, 6)
+
+
 @cocotb.test()
 async def axi_read_mux(dut):
     await check_reads(dut, 1.0, 1)
@@ -213,6 +264,6 @@ async def axi_write_mux_with_pauses(dut):
 
 
 @pytest.mark.parametrize("simulator", SIMULATORS)
-@pytest.mark.parametrize("module", ["axi_read_mux", "axi_write_mux"])
+@pytest.mark.parametrize("module", ["axi_read_mux", "axi_write_mux", "axi_read_split"])
 def test_axi_muxes(module, simulator):
     run_module(f"lib/{module}", __name__, simulator, testcase=f"{module},{module}_with_pauses")

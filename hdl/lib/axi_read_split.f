@@ -1,0 +1,2 @@
+sync_fifo.v
+axi_read_split.v
