@@ -52,7 +52,7 @@ def _holds(proof: Proof, tell: Tell) -> str:
 
 def _leaves_room(proof: Proof, tell: Tell) -> str:
     parameters = {**proof.small, **proof.cover.environment, "HELP": 0}
-    model = Model(proof, "cover", whole=True, parameters=parameters, tell=tell)
+    model = Model(proof, "cover", whole=proof.whole, parameters=parameters, tell=tell)
     if model.covers == 0:
         raise ProofFailure(f"{proof.name}: no cover statement says that its assumptions leave room")
     _demand(model.reach(proof.cover), "not reached")
@@ -63,7 +63,7 @@ def _finds(proof: Proof, bug: Bug, tell: Tell) -> str:
     # Without the helping invariants: what fails is the specification.
     search = bug.within or proof.bugs_within
     parameters = {**proof.small, **search.environment, "HELP": 0}
-    model = Model(proof, f"bug {bug.name}", whole=True, parameters=parameters, edits=bug.edits, tell=tell)
+    model = Model(proof, f"bug {bug.name}", whole=proof.whole, parameters=parameters, edits=bug.edits, tell=tell)
     outcome = model.find(search)
     if outcome.passed or not outcome.failed_assertions:
         raise ProofFailure(f"{proof.name} does not find the bug {bug.name!r}:\n{_end(outcome.log)}")

@@ -13,6 +13,7 @@ COUNTERS = "hdl/jesd204b/jesd204b_lane_counters.v"
 COUNTER = "hdl/jesd204b/jesd204b_counter.v"
 MEMORY = "hdl/ring/ring_memory.v"
 BANK = "hdl/ring/ring_bank.v"
+PACKER = "hdl/acquisition/acquisition_packer.v"
 ARBITER = "hdl/ernic/ernic_qp_arbiter.v"
 SCHEDULER = "hdl/ernic/ernic_scheduler.v"
 BLOCKS = "hdl/ring/ring_blocks.v"
@@ -148,6 +149,18 @@ RING_BLOCKS = Proof(
             (BLOCKS, "condition <= !ack_taken && (", "condition <= ("),
         ),
         bug(
+            "an acknowledgement of one block too many is taken",
+            (BLOCKS, "ack_refused = ack_step > unacknowledged", "ack_refused = ack_step > unacknowledged + 32'd1"),
+        ),
+        bug(
+            "each block makes the time-out begin anew",
+            (BLOCKS, "time_memory[block_ack[INDEX_WIDTH-1:0]]", "time_memory[block_count[INDEX_WIDTH-1:0] - 1'b1]"),
+        ),
+        bug(
+            "a single block waits for ever",
+            (BLOCKS, "oldest_valid <= unacknowledged != 32'd0", "oldest_valid <= unacknowledged > 32'd1"),
+        ),
+        bug(
             "entries are taken again when acknowledged",
             (BLOCKS, "not_acknowledged > not_freed ? not_acknowledged : not_freed", "not_acknowledged"),
             within=Search(20),
@@ -173,6 +186,16 @@ RING_SPACE = Proof(
             within=Search(32, skip=16, stride=8, environment=REGULAR),
         ),
         bug(
+            "the second word of a frame repeats the first",
+            (WRITER, "write_data <= s_write_data;", "if (!write_enable) write_data <= s_write_data;"),
+            within=Search(32, skip=16, stride=8, environment=REGULAR),
+        ),
+        bug(
+            "the last, shorter block has no entry",
+            (WRITER, "need_entries <= rounded >> block_shift", "need_entries <= {1'b0, frame_bytes} >> block_shift"),
+            within=Search(32, skip=16, stride=8, environment=REGULAR, slow=True),
+        ),
+        bug(
             "one granule too many is admitted",
             (WRITER, "need_granules <= GRANULES[20:0] -", "need_granules <= GRANULES[20:0] + 21'd1 -"),
             within=Search(90, skip=60, stride=10, environment={"REGULAR": 2}, slow=True),
@@ -185,6 +208,56 @@ RING_SPACE = Proof(
         bug(
             "the mark of the granule before is acted upon",
             (RELEASE, "if (looked && any_held &&", "if (any_held &&"),
+        ),
+    ),
+)
+
+ACQUISITION_ADMISSION = Proof(
+    name="acquisition_admission",
+    claim="a frame is admitted if there is room for all of it, and is then written whole; each drop is told",
+    modules=("acquisition/acquisition_packer", "ring/ring_writer"),
+    cut=("crc32c",),
+    parameters={"RING_BYTES": 4194304},
+    small={"RING_BYTES": 65536},
+    base=4,
+    cover=Search(40, environment=REGULAR),
+    bugs_within=Search(28, skip=4, stride=8, environment=REGULAR, slow=True),
+    bugs=(
+        bug(
+            "a trailer that was not asked for",
+            (PACKER, "frame_bytes <= payload_bytes + 32'd128;", "frame_bytes <= payload_bytes;"),
+        ),
+        bug(
+            "a reset of the link side ends the frame",
+            (PACKER, "wire          none_left = aborted ||", "wire          none_left ="),
+            (PACKER, "if (words_left == 18'd1) state", "if (words_left == 18'd1 || aborted) state"),
+        ),
+        bug(
+            "a refused frame is not missed",
+            (
+                PACKER,
+                "granted <= frame_grant;",
+                "granted <= frame_grant; if (frame_deny) next_number <= number + 64'd1;",
+            ),
+        ),
+        bug(
+            "a frame under way at a reset is told by the new numbers",
+            (PACKER, "if ((source_reset || aborted) && !header_due) begin", "if (source_reset) begin"),
+        ),
+        bug(
+            "two causes for one refusal",
+            (
+                WRITER,
+                "refused_table = enable && !malformed && !host_stalled && fits_ring &&",
+                "refused_table = enable && !malformed &&",
+            ),
+        ),
+        bug(
+            "the ring is filled while acquisition is off", (WRITER, "state == CHECK && enable &&", "state == CHECK &&")
+        ),
+        bug(
+            "room is looked at for the header only",
+            (WRITER, "fits_ring = need_granules <=", "fits_ring = 21'd1 <="),
         ),
     ),
 )
@@ -237,6 +310,7 @@ PROOFS = (
     CDC_FIFO,
     JESD204B_ELASTIC_BUFFER,
     JESD204B_LANE_COUNTERS,
+    ACQUISITION_ADMISSION,
     RING_MEMORY,
     RING_BLOCKS,
     RING_SPACE,

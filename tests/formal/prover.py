@@ -104,6 +104,7 @@ class Proof:
     ``free_clocks``: steps are of a global time in which clocks are free inputs; otherwise a step is a clock.
     ``memories`` are what the properties see of the design's memories. ``stand_ins`` are modules that models/ has others
     for. ``cut`` are modules whose outputs may be anything at any time, but for what the properties assume of them.
+    ``whole``: traces are looked for with whole memories. Not if the specification itself speaks of a memory's word.
     ``limit_seconds`` is the processor time of one call of the solver, a guard far above what it takes.
     """
 
@@ -121,6 +122,7 @@ class Proof:
     stand_ins: tuple[str, ...] = ()
     cut: tuple[str, ...] = ()
     free_clocks: bool = False
+    whole: bool = True
     limit_seconds: int = 600
 
     @property

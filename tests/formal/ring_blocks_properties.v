@@ -4,10 +4,9 @@
 // block is unacknowledged, stays until an acknowledgement, and comes whenever its condition holds; an entry of the
 // table keeps its content until its block is acknowledged and freed.
 //
-// Assumed of the writer: it commits only what it has allocated (not proved), and allocates in a cycle what was free, by
-// entries_used, a cycle before, not more often than every third cycle (proved in ring_space_properties.v). All else is
-// free: order and timing of commits, acknowledgements of any value, changes of the settings, the movement of the free
-// position.
+// Assumed of the writer: it commits only what it has allocated, and allocates in a cycle what was free, by entries_used, a
+// cycle before, not more often than every third cycle (both proved in ring_space_properties.v). All else is
+// free: order and timing of commits, acknowledgements of any value, changes of the settings, the movement of the free position.
 
 `timescale 1ns / 1fs
 `default_nettype none

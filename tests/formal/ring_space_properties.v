@@ -1,5 +1,6 @@
 // hdl/ring/ring_buffer.v with ring_writer, ring_release and ring_level: no word is overwritten before its granule was
-// released, and what is announced as a block has been written for the frame that it belongs to.
+// released, what is announced as a block has been written for the frame that it belongs to, and a frame has as many blocks as
+// table entries were allocated for it.
 //
 // Nothing is assumed of who releases: any range, any time, in any order, again and again. A frame's size is held until
 // the answer; its words come at any time, too many of them, too few, or with `last` anywhere. Blocks change their size
@@ -23,6 +24,8 @@ module ring_space_properties #(
     input wire          rst,
     input wire          frame_request,
     input wire [31:0]   frame_bytes,
+    // Of each row of a word.
+    input wire [1:0]    s_write_bits,
     input wire          s_write_valid,
     input wire          s_write_last,
     input wire          release_valid,
@@ -54,7 +57,7 @@ module ring_space_properties #(
         .frame_deny_cause(),
         .high_water(),
         .high_water_taken(1'b0),
-        .s_write_data(1024'd0),
+        .s_write_data({{512{s_write_bits[1]}}, {512{s_write_bits[0]}}}),
         .s_write_valid(s_write_valid),
         .s_write_last(s_write_last),
         .read_enable(1'b0),
@@ -77,6 +80,7 @@ module ring_space_properties #(
 
     (* hierconn *) wire                  \dut.write_enable ;
     (* hierconn *) wire [WORD_WIDTH-1:0] \dut.write_word ;
+    (* hierconn *) wire [1023:0]         \dut.write_data ;
     (* hierconn *) wire                  \dut.commit ;
     (* hierconn *) wire [31:0]           \dut.commit_address ;
     (* hierconn *) wire [23:0]           \dut.commit_bytes ;
@@ -146,6 +150,10 @@ module ring_space_properties #(
     reg  [9:0]                 used_before;
     reg                        allocated_1;
     reg                        allocated_2;
+    // Entries allocated and not yet announced as blocks.
+    reg  [9:0]                 outstanding;
+    // Of the latest word.
+    reg  [1:0]                 offered_bits;
 
     wire [24:0]                whole = frame_grant ? frame_bytes[31:7] : frame_words;
     wire [24:0]                number = frame_grant ? 25'd0 : offered;
@@ -176,6 +184,8 @@ module ring_space_properties #(
         end
         if (\dut.commit ) announced <= announced + {8'd0, \dut.commit_bytes [23:7]};
 
+        outstanding <= outstanding + (\dut.allocate ? \dut.allocate_entries : 10'd0) - {9'd0, \dut.commit };
+        offered_bits <= s_write_bits;
         used_before <= \dut.entries_used ;
         allocated_1 <= \dut.allocate ;
         allocated_2 <= allocated_1;
@@ -186,6 +196,7 @@ module ring_space_properties #(
             offered <= 25'd0;
             stored <= 25'd0;
             announced <= 25'd0;
+            outstanding <= 10'd0;
             frame_words <= 25'd0;
             allocated_1 <= 1'b0;
             allocated_2 <= 1'b0;
@@ -204,6 +215,7 @@ module ring_space_properties #(
             if (\dut.write_enable ) begin
                 assert (stored < frame_words);
                 assert (\dut.write_word == first + stored[WORD_WIDTH-1:0]);
+                assert (\dut.write_data == {{512{offered_bits[1]}}, {512{offered_bits[0]}}});
                 if (stored == 25'd0) assert (\dut.write_word [4:0] == 5'd0);
             end
             // Blocks are announced with their last word, tile the frame, and say where in it they are.
@@ -215,6 +227,9 @@ module ring_space_properties #(
                 assert (\dut.commit_last == (stored + 25'd1 == frame_words));
             end
             if (\dut.write_enable && stored + 25'd1 == frame_words) assert (\dut.commit );
+            // As many as were allocated, no more and no fewer.
+            if (\dut.commit ) assert (outstanding != 10'd0);
+            if (!open && !frame_grant && !\dut.write_enable ) assert (outstanding == 10'd0);
             // What ring_blocks_properties.v assumes of allocations.
             if (\dut.allocate ) assert (\dut.allocate_entries <= 10'd256 - used_before && !allocated_1 && !allocated_2);
         end
@@ -232,6 +247,8 @@ module ring_space_properties #(
     (* hierconn *) wire [24:0]             \dut.writer.position ;
     (* hierconn *) wire [24:0]             \dut.writer.words_left ;
     (* hierconn *) wire [16:0]             \dut.writer.block_words ;
+    (* hierconn *) wire [16:0]             \dut.writer.block_last ;
+    (* hierconn *) wire [32:0]             \dut.writer.need_entries ;
     (* hierconn *) wire [WORD_WIDTH-1:0]   \dut.writer.block_word ;
     (* hierconn *) wire                    \dut.writer.block_is_first ;
     (* hierconn *) wire [1:0]              \dut.acknowledged.state ;
@@ -257,7 +274,16 @@ module ring_space_properties #(
     reg  [24:0]            pending;
     wire [24:0]            unwritten = \dut.write_enable ? pending : position;
 
-    always @(posedge clk) pending <= position;
+    // Block size that the present frame was measured with: log2 of its words.
+    reg  [4:0]             shift;
+    wire [24:0]            block_last = {8'd0, \dut.writer.block_last };
+    wire [24:0]            blocks_of_frame = (\dut.writer.frame_words + block_last) >> shift;
+    wire [24:0]            blocks_left = (\dut.writer.words_left + {8'd0, \dut.writer.block_words } + block_last) >> shift;
+
+    always @(posedge clk) begin
+        pending <= position;
+        if (\dut.writer.state == 2'd0 && !\dut.writer.frame_open ) shift <= \dut.block_shift - 5'd7;
+    end
 
     // All as distances from the free position, in words: the end of what is written, of what is reserved, the word.
     wire [24:0]            free_word = {\dut.free_granule , 5'd0};
@@ -299,9 +325,16 @@ module ring_space_properties #(
                         == {1'b0, \dut.writer.frame_words [24:5]} + {20'd0, |\dut.writer.frame_words [4:0]});
                 end
             end
+            if (\dut.writer.state == CHECK || \dut.writer.frame_open ) begin
+                assert (shift >= 5'd5 && shift <= 5'd16);
+                assert (block_last == (25'd1 << shift) - 25'd1);
+            end
+            if (\dut.writer.state == CHECK && !\dut.writer.malformed && \dut.writer.frame_words <= WORDS) begin
+                assert (\dut.writer.need_entries == {8'd0, blocks_of_frame});
+            end
             if (\dut.allocate || frame_grant || frame_deny) assert (\dut.writer.state == ANSWER);
             if (allocated_1) assert (\dut.writer.state == 2'd0);
-            if (\dut.allocate ) assert (frame_grant);
+            assert (\dut.allocate == frame_grant);
             if (frame_grant) assert (\dut.writer.frame_open && \dut.writer.block_words == 17'd0 && !\dut.write_enable );
             // The frame.
             assert (\dut.writer.frame_open == (open || frame_grant));
@@ -310,6 +343,10 @@ module ring_space_properties #(
                 assert (number + \dut.writer.words_left == whole && number < whole && whole <= WORDS);
                 assert (reserved_left - \dut.writer.words_left < 25'd32 && reserved_left >= \dut.writer.words_left );
                 assert ({8'd0, \dut.writer.block_words } <= number);
+                assert (\dut.writer.block_words <= \dut.writer.block_last );
+                assert ({15'd0, outstanding} + (frame_grant ? {15'd0, \dut.allocate_entries } : 25'd0)
+                    == blocks_left + {24'd0, \dut.commit });
+                assert (blocks_left <= 25'd256);
                 assert (\dut.writer.block_is_first == (number == {8'd0, \dut.writer.block_words }));
                 if (number == 25'd0) assert (position[4:0] == 5'd0 && \dut.writer.block_word == position[WORD_WIDTH-1:0]);
                 else assert (position[WORD_WIDTH-1:0] == first + number[WORD_WIDTH-1:0]);
@@ -322,6 +359,7 @@ module ring_space_properties #(
                 end
             end else begin
                 assert (position == {\dut.reserve_granule , 5'd0});
+                assert (outstanding == {9'd0, \dut.commit });
             end
             if (!frame_grant) assert (offered == stored + {24'd0, \dut.write_enable });
             assert (offered <= frame_words && frame_words <= WORDS);

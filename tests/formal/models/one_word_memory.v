@@ -2,7 +2,8 @@
 // anything at all. What is proved for the word kept is proved for every word, and the size of the memory costs nothing.
 //
 // yosys replaces every `$mem_v2` cell by this module; properties see `place` and `word` (see Memory in prover.py). It is made
-// for memories with one write port and read ports without registers, as they are before yosys merges registers into them.
+// for memories with write ports on one clock, of which the last one wins, and read ports without registers, as they are before yosys
+// merges registers into them.
 
 (* techmap_celltype = "$mem_v2" *)
 module one_word_memory (RD_CLK, RD_EN, RD_ARST, RD_SRST, RD_ADDR, RD_DATA, WR_CLK, WR_EN, WR_ADDR, WR_DATA);
@@ -24,8 +25,8 @@ module one_word_memory (RD_CLK, RD_EN, RD_ARST, RD_SRST, RD_ADDR, RD_DATA, WR_CL
     parameter RD_SRST_VALUE = 0;
     parameter RD_INIT_VALUE = 0;
     parameter WR_PORTS = 1;
-    parameter WR_CLK_ENABLE = 1;
-    parameter WR_CLK_POLARITY = 1;
+    parameter [WR_PORTS-1:0] WR_CLK_ENABLE = 1;
+    parameter [WR_PORTS-1:0] WR_CLK_POLARITY = 1;
     parameter WR_PRIORITY_MASK = 0;
     parameter WR_WIDE_CONTINUATION = 0;
 
@@ -41,7 +42,7 @@ module one_word_memory (RD_CLK, RD_EN, RD_ARST, RD_SRST, RD_ADDR, RD_DATA, WR_CL
     input  [WR_PORTS*WIDTH-1:0] WR_DATA;
 
     // Anything else is left as it is, and then refused.
-    wire _TECHMAP_FAIL_ = WR_PORTS != 1 || RD_CLK_ENABLE != 0 || WR_CLK_ENABLE != 1 || WR_CLK_POLARITY != 1 || OFFSET != 0;
+    wire _TECHMAP_FAIL_ = RD_CLK_ENABLE != 0 || !(&WR_CLK_ENABLE[WR_PORTS-1:0]) || !(&WR_CLK_POLARITY[WR_PORTS-1:0]) || OFFSET != 0;
 
     (* keep *) (* anyconst *) wire [ABITS-1:0] place;
     (* keep *) reg [WIDTH-1:0] word;
@@ -49,10 +50,13 @@ module one_word_memory (RD_CLK, RD_EN, RD_ARST, RD_SRST, RD_ADDR, RD_DATA, WR_CL
     wire [WIDTH-1:0] \_TECHMAP_REPLACE_.word = word;
 
     integer i;
+    integer p;
 
-    always @(posedge WR_CLK) begin
-        for (i = 0; i < WIDTH; i = i + 1) begin
-            if (WR_EN[i] && WR_ADDR == place) word[i] <= WR_DATA[i];
+    always @(posedge WR_CLK[0]) begin
+        for (p = 0; p < WR_PORTS; p = p + 1) begin
+            for (i = 0; i < WIDTH; i = i + 1) begin
+                if (WR_EN[p*WIDTH+i] && WR_ADDR[p*ABITS +: ABITS] == place) word[i] <= WR_DATA[p*WIDTH+i];
+            end
         end
     end
 
