@@ -15,6 +15,7 @@ MEMORY = "hdl/ring/ring_memory.v"
 BANK = "hdl/ring/ring_bank.v"
 PACKER = "hdl/acquisition/acquisition_packer.v"
 ARBITER = "hdl/ernic/ernic_qp_arbiter.v"
+ACKS = "hdl/ernic/ernic_ack_engine.v"
 SCHEDULER = "hdl/ernic/ernic_scheduler.v"
 BLOCKS = "hdl/ring/ring_blocks.v"
 WRITER = "hdl/ring/ring_writer.v"
@@ -280,6 +281,37 @@ ERNIC_QP_ARBITER = Proof(
     ),
 )
 
+ERNIC_ACK_WINDOW = Proof(
+    name="ernic_ack_window",
+    claim="stale and future acknowledgements do nothing; the oldest packet stays inside the window, also at a wrap",
+    modules=("lib/sync_fifo", "ernic/ernic_qp_arbiter", "ernic/ernic_ack_engine"),
+    cut=("sync_fifo",),
+    parameters={"NUM_QP": 4},
+    memories=(Memory("oldest", "dut.oldest_psn", address_width=2, width=24),),
+    whole=False,
+    base=4,
+    cover=Search(14, environment=REGULAR),
+    bugs_within=Search(11, skip=2, stride=3, environment=REGULAR),
+    bugs=(
+        bug(
+            "the packet after the last one sent is taken",
+            (ACKS, "a_psn - q_oldest < in_flight", "a_psn - q_oldest <= in_flight"),
+        ),
+        bug(
+            "numbers are compared without regard to the wrap",
+            (ACKS, "a_psn - q_oldest < in_flight", "a_psn >= q_oldest && a_psn < ack_next_psn"),
+        ),
+        bug(
+            "a NAK acknowledges its own packet",
+            (ACKS, "a_type == TYPE_ACK && !a_is_read ? a_psn", "!a_is_read ? a_psn"),
+        ),
+        bug(
+            "a message is complete a packet early",
+            (ACKS, "target - message_last_psn - 24'd1 < PSN_HALF", "target - message_last_psn < PSN_HALF"),
+        ),
+    ),
+)
+
 ERNIC_SCHEDULER = Proof(
     name="ernic_scheduler",
     claim="no level goes before a higher one; whoever stays a candidate is among the next NUM_QP grants of its level",
@@ -315,5 +347,6 @@ PROOFS = (
     RING_BLOCKS,
     RING_SPACE,
     ERNIC_QP_ARBITER,
+    ERNIC_ACK_WINDOW,
     ERNIC_SCHEDULER,
 )
