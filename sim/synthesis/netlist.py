@@ -98,6 +98,13 @@ def instance(cell: str) -> str:
     return cell.rsplit(".", 1)[0].replace("\\", "") if "." in cell else ""
 
 
+def module_of(kind: str) -> str:
+    """The name in the source of a kind of cell, with parameters: ``$paramod\\name\\..`` or ``$paramod$hash\\name``."""
+    if kind.startswith("$paramod\\"):
+        return kind.split("\\")[1]
+    return kind.rsplit("\\", 1)[-1]
+
+
 class Netlist:
     """One flat module of a netlist; ``Netlist(json.load(...), top)``."""
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import os
 import shutil
+import signal
 import subprocess
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path as File
 
 from sim.sources import INCLUDE_DIRS, ROOT, sources
-from sim.synthesis.netlist import Area, Netlist, Path, area
+from sim.synthesis.netlist import Area, Netlist, Path, area, module_of
 
 BUILD = ROOT / "build" / "synth"
 # A guard against a run that never ends, far above what any takes.
@@ -62,8 +64,9 @@ def script(job: Job, netlist: File) -> str:
         [
             f"read_verilog -sv {includes} {' '.join(str(path) for path in sources(job.module))}",
             f"hierarchy -check -top {top}{parameters}",
-            *(f"blackbox {box} $paramod*\\{box}" for box in job.boxes),
-            *(f"setattr -mod -set keep_hierarchy 1 {module} $paramod*\\{module}" for module in job.kept),
+            *(f"select -assert-any {_named(module)}" for module in (*job.boxes, *job.kept)),
+            *(f"blackbox {_named(box)}" for box in job.boxes),
+            *(f"setattr -mod -set keep_hierarchy 1 {_named(module)}" for module in job.kept),
             f"synth_xilinx -family xcup -top {top} -flatten -uram -noiopad -noclkbuf",
             "setattr -mod -unset keep_hierarchy *",
             "flatten",
@@ -71,6 +74,11 @@ def script(job: Job, netlist: File) -> str:
             f"write_json {netlist}",
         ]
     )
+
+
+def _named(module: str) -> str:
+    """A selection: the module as it is or with parameters, which stand behind its name or, as a hash, before."""
+    return f"{module} $paramod\\\\{module}\\\\* $paramod$*\\\\{module}"
 
 
 def synthesise(job: Job, say: Callable[[str], None]) -> Result:
@@ -97,7 +105,10 @@ def _run(job: Job, folder: File, netlist: File, say: Callable[[str], None]) -> N
     commands.write_text(script(job, plain))
     log = folder / "yosys.log"
     command = ["yosys", "-q", "-l", str(log), "-s", str(commands)]
-    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    # A group of its own: yosys has children, which must end with it.
+    process = subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
     waited = 0
     try:
         while True:
@@ -111,7 +122,7 @@ def _run(job: Job, folder: File, netlist: File, say: Callable[[str], None]) -> N
                 say(f"{waited} s, {_stage(log)}")
     finally:
         if process.poll() is None:
-            process.terminate()
+            os.killpg(process.pid, signal.SIGTERM)
             process.wait()
     if process.returncode != 0:
         raise RuntimeError(f"{job.name}: yosys failed ({log}):\n{errors[-2000:]}")
@@ -146,7 +157,7 @@ def _stage(log: File) -> str:
 def _measure(job: Job, file: File) -> Result:
     netlist = Netlist(json.loads(gzip.decompress(file.read_bytes())), File(job.module).name)
     boxes = set(job.boxes)
-    kinds = {kind: count for kind, count in netlist.kinds().items() if kind.rsplit("\\", 1)[-1] not in boxes}
+    kinds = {kind: count for kind, count in netlist.kinds().items() if module_of(kind) not in boxes}
     return Result(
         total=area(kinds),
         parts={name: area(netlist.kinds(prefix)) for name, prefix in job.parts.items()},

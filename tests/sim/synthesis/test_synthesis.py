@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sim.synthesis import yosys
-from sim.synthesis.netlist import Area, Netlist, Path, area, instance
+from sim.synthesis.netlist import Area, Netlist, Path, area, instance, module_of
 from sim.synthesis.report import DEVICE_TOTAL, fits, report, rows, table
 from sim.synthesis.yosys import Job, Result, synthesise
 
@@ -164,6 +164,32 @@ def test_a_small_module_through_yosys(tmp_path, monkeypatch):
     assert other.total.bram == 0
     assert other.total.lut_memory > 0
     assert len(list(tmp_path.iterdir())) == 1
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["ring_memory", r"$paramod\ring_memory\RING_BYTES=s32'0", r"$paramod$5126b4c8618ac831f83140139d\ring_memory"],
+)
+def test_modules_keep_their_names(kind):
+    assert module_of(kind) == "ring_memory"
+
+
+def test_parts_that_are_kept_and_modules_that_are_left_out(tmp_path, monkeypatch):
+    monkeypatch.setattr(yosys, "BUILD", tmp_path)
+    module, parameters = "lib/cdc_fifo", {"WIDTH": 8, "DEPTH": 16}
+    whole = synthesise(Job("whole", module, parameters), lambda _: None)
+    kept = synthesise(Job("kept", module, parameters, {"sync": "read_crossing"}, kept=("cdc_sync",)), lambda _: None)
+    rest = synthesise(Job("rest", module, parameters, boxes=("cdc_sync",)), lambda _: None)
+    # Synchronisers are flip-flops or, to yosys, shift registers.
+    assert 0 < kept.parts["sync"].lut + kept.parts["sync"].ff < kept.total.lut + kept.total.ff
+    assert rest.total.lut + rest.total.ff < whole.total.lut + whole.total.ff
+
+
+@pytest.mark.parametrize("what", [{"kept": ("no_such_module",)}, {"boxes": ("no_such_module",)}])
+def test_a_module_that_is_not_there_is_an_error(tmp_path, monkeypatch, what):
+    monkeypatch.setattr(yosys, "BUILD", tmp_path)
+    with pytest.raises(RuntimeError, match="yosys failed"):
+        synthesise(Job("fifo", "lib/sync_fifo", {}, **what), lambda _: None)
 
 
 def test_a_module_that_is_wrong_is_an_error(tmp_path, monkeypatch):
