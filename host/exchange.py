@@ -23,6 +23,7 @@ from typing import Any, ClassVar, Protocol, TypeVar, Union, get_args, get_origin
 VERSION = 1
 LONGEST_LINE = 1 << 20
 PATH_MTUS = (256, 512, 1024, 2048, 4096)
+TRANSPORTS = ("RC", "UC")
 QPN_LIMIT = 1 << 24
 PSN_LIMIT = 1 << 24
 _MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
@@ -122,11 +123,15 @@ class Connect:
     mac: str
     pmtu: int
     queue_pairs: tuple[SenderQueuePair, ...]
+    transport: str = "RC"
+    """Of all queue pairs; must be the receiver's."""
 
     def __post_init__(self) -> None:
         if self.version != VERSION:
             raise ExchangeError(f"version = {self.version}: this side speaks version {VERSION}")
         _check_network(self.ip, self.mac, self.pmtu)
+        if self.transport not in TRANSPORTS:
+            raise ExchangeError(f"transport = {self.transport!r}: allowed {', '.join(TRANSPORTS)}")
         if not self.queue_pairs:
             raise ExchangeError("queue_pairs = []: at least one")
 

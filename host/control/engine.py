@@ -14,6 +14,9 @@ _ROCE_SOURCE_PORT = 0xC000
 _LAST_RECEIVED_OPCODE = 0x0A  # an ONLY opcode, so that the first packet passes the opcode sequence check
 _DEFAULT_PKEY = 0xFFFF
 _TIME_TO_LIVE = 64
+TRANSPORTS = {"RC": 0, "UC": 1}
+"""Transports that carry WRITEs, and their codes in QPEXT."""
+_WRITE_EACH = 1 << 6
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,7 @@ class Identity:
 
 @dataclass(frozen=True)
 class QueueSettings:
-    """One reliable connection, as the engine needs it. Times-out are 4.096 us x 2^``timeout``."""
+    """One connection, as the engine needs it. Times-out are 4.096 us x 2^``timeout``; UC has none, and no retries."""
 
     pmtu: int
     sq_depth: int
@@ -42,6 +45,11 @@ class QueueSettings:
     retry_count: int
     rnr_retry: int = 7
     traffic_class: int = 0
+    level: int = 2
+    """Service level: 1 control, 2 image data, 3 log."""
+    transport: str = "RC"
+    write_each: bool = False
+    """UC: each packet of a WRITE is a WRITE of its own."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +79,8 @@ class QueuePair:
         self._posted = 0
         self._completed = 0
         self.number = number
+        self.remote_qpn = 0
+        """The queue pair at the other end; 0 until it is connected."""
 
     def _address(self, name: str) -> int:
         return self._block[name].address(self.number - 1)
@@ -85,7 +95,10 @@ class QueuePair:
         """Program and enable the queue pair; everything that an earlier connection left is overwritten."""
         if settings.pmtu not in _PMTU_CODES:
             raise ValueError(f"PMTU {settings.pmtu} is not one of {', '.join(map(str, _PMTU_CODES))}")
+        if settings.transport not in TRANSPORTS:
+            raise ValueError(f"transport {settings.transport} is not one of {', '.join(TRANSPORTS)}")
         self._depth, self._posted, self._completed = settings.sq_depth, 0, 0
+        self.remote_qpn = settings.remote_qpn
         await self._write("QPCONF", 0)
         for name, address in (
             ("SQBA", self._memory.send_queue),
@@ -99,6 +112,8 @@ class QueuePair:
         await self._write("MACDESADDMSB", settings.remote.mac >> 32)
         await self._write("IPDESADDR1", int(settings.remote.ip))
         await self._write("DESTQPCONF", settings.remote_qpn)
+        each = _WRITE_EACH if settings.write_each else 0
+        await self._write("QPEXT", each | TRANSPORTS[settings.transport] << 4 | settings.level)
         await self._write("SQPSN", settings.start_psn)
         await self._write("LSTRQREQ", _LAST_RECEIVED_OPCODE << 24 | 0xFFFFFF)
         await self._write("QPADVCONF", _DEFAULT_PKEY << 16 | _TIME_TO_LIVE << 8 | settings.traffic_class)

@@ -54,8 +54,8 @@ class Stream:
         self._draining = False
         self._completions_interrupt = False
         self.statistics = StreamStatistics()
-        self.posts: list[int] = []
-        """Work requests of each doorbell so far."""
+        self.posts: list[tuple[int, int]] = []
+        """For each doorbell so far: queue pair number, and its work requests."""
         self.completion_log: list[tuple[int, bool]] = []
         """For each completion so far: queue pair number, and whether its work request ended a frame."""
 
@@ -108,7 +108,7 @@ class Stream:
     async def _post(self, queue_pair: QueuePair, pump: BlockPump) -> None:
         while requests := pump.next_batch():
             await queue_pair.post(requests)
-            self.posts.append(len(requests))
+            self.posts.append((queue_pair.number, len(requests)))
             self.statistics.doorbells += 1
             self.statistics.work_requests += len(requests)
             self.statistics.frames_posted += sum(1 for request in requests if request.opcode)

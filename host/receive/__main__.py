@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from host.exchange import PATH_MTUS
+from host.exchange import PATH_MTUS, TRANSPORTS
 from host.receive.serve import ServeOptions, serve
 
 
@@ -26,6 +26,7 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--slot-bytes", type=int, required=True, help="bytes of a slot, a multiple of 4096")
     command.add_argument("--queue-pairs", type=int, default=1, help="default: %(default)s")
     command.add_argument("--pmtu", type=int, default=4096, choices=PATH_MTUS, help="path MTU (default: %(default)s)")
+    command.add_argument("--transport", default="RC", choices=TRANSPORTS, help="default: %(default)s")
     command.add_argument("--status", type=Path, help="file to write when ready for the exchange")
     command.add_argument("--capture", type=Path, help="file to append every received frame to")
     return parser
@@ -42,6 +43,7 @@ def main() -> int:
             slot_bytes=arguments.slot_bytes,
             queue_pairs=arguments.queue_pairs,
             pmtu=arguments.pmtu,
+            transport=arguments.transport,
             ip=arguments.ip,
             status=arguments.status,
             capture=arguments.capture,

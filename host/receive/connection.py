@@ -1,4 +1,4 @@
-"""One reliable queue pair that takes WRITEs with immediate, and its completions."""
+"""One queue pair, RC or UC, that takes WRITEs with immediate, and its completions."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from pyverbs.enums import (
     IBV_ACCESS_REMOTE_WRITE,
     IBV_QPS_ERR,
     IBV_QPT_RC,
+    IBV_QPT_UC,
     IBV_WC_WITH_IMM,
 )
 from pyverbs.pyverbs_error import PyverbsError, PyverbsRDMAError
@@ -32,6 +33,7 @@ RECEIVE_ELEMENTS = 16
 INLINE_BYTES = 256
 RNR_TIMER_640_US = 12
 _POLL_BATCH = 16
+_QUEUE_PAIR_TYPES = {"RC": IBV_QPT_RC, "UC": IBV_QPT_UC}
 _ADDRESS_UNRESOLVED = 110  # ETIMEDOUT
 _STATUS_NAMES = (
     "success",
@@ -77,7 +79,7 @@ class Connection:
     Its number is known before it is connected.
     """
 
-    def __init__(self, device: Device) -> None:
+    def __init__(self, device: Device, transport: str = "RC") -> None:
         self._device = device
         try:
             with new_event_descriptors() as found:
@@ -87,7 +89,9 @@ class Connection:
             caps = QPCap(SEND_DEPTH, RECEIVE_DEPTH, SEND_ELEMENTS, RECEIVE_ELEMENTS, INLINE_BYTES)
             self._pair: Any = QP(
                 device.domain,
-                QPInitAttr(qp_type=IBV_QPT_RC, scq=self._completions, rcq=self._completions, cap=caps),
+                QPInitAttr(
+                    qp_type=_QUEUE_PAIR_TYPES[transport], scq=self._completions, rcq=self._completions, cap=caps
+                ),
             )
         except PyverbsError as error:
             raise ConnectionFailed(f"cannot make a queue pair on {device.name}: {error}") from error

@@ -49,7 +49,7 @@ class Frame:
         self._memory: NDArray[np.uint8] | None = memory
         self.queue_pair = queue_pair
         self.index = index
-        """Place in the order of arrival on its queue pair, from 0."""
+        """Place in the order of use on its queue pair, from 0; frames that were lost have theirs."""
         self.immediate = arrival.immediate
         self.slot, self._low_bits = split_immediate(arrival.immediate)
         findings = inspect(memory, arrival.immediate, arrival.length)
@@ -113,10 +113,14 @@ class Receiver:
         self._memories = [np.frombuffer(pool.slot(slot), np.uint8) for slot in range(pool.slots)]
         self._held: set[tuple[int, int]] = set()
         self._orders = [ReleaseOrder() for _ in connections]
+        self._next_slots = [0] * len(connections)
         self._ready: list[Frame] = []
 
     def released(self, queue_pair: int) -> int:
-        """Return how many frames of a queue pair are released with all before them: the sender's credit."""
+        """Return how many frames of a queue pair are released with all before them: the sender's credit.
+
+        A frame that was lost counts as released when a later one has arrived.
+        """
         return self._orders[queue_pair].count
 
     def poll(self) -> list[Frame]:
@@ -172,6 +176,11 @@ class Receiver:
                 f"immediate 0x{arrival.immediate:08x} names slot {slot}; queue pair {queue_pair} has {self._slots_each}"
             )
         memory = self._memories[queue_pair * self._slots_each + slot]
+        # Slots are used in turn. One that is passed over belongs to a frame that was lost on its way (an unreliable
+        # connection does that), and goes back to the sender with those before it.
+        for _ in range((slot - self._next_slots[queue_pair]) % self._slots_each):
+            self._orders[queue_pair].release(self._orders[queue_pair].arrived())
+        self._next_slots[queue_pair] = (slot + 1) % self._slots_each
         held = (queue_pair, slot) in self._held
         frame = Frame(self, queue_pair, arrival, memory, index=self._orders[queue_pair].arrived(), held=held)
         self._held.add((queue_pair, slot))

@@ -56,6 +56,7 @@ class ServeOptions:
     slot_bytes: int
     queue_pairs: int
     pmtu: int
+    transport: str = "RC"
     ip: str | None = None
     status: Path | None = None
     """Written when the receiver is ready for the exchange: the Hello message and the kernel's uptime, as JSON."""
@@ -73,7 +74,7 @@ class Service:
         if self._pool.note:
             _log(self._pool.note)
         self._region = self._device.register(self._pool)
-        self._connections = [Connection(self._device) for _ in range(options.queue_pairs)]
+        self._connections = [Connection(self._device, options.transport) for _ in range(options.queue_pairs)]
         self._capture = CaptureWriter(options.capture) if options.capture else None
         self._counters: dict[str, int] = {}
         self._frames = 0
@@ -142,6 +143,10 @@ class Service:
         if request.pmtu > self._options.pmtu:
             raise ExchangeError(
                 f"connect asks for a path MTU of {request.pmtu}, this receiver has {self._options.pmtu}"
+            )
+        if request.transport != self._options.transport:
+            raise ExchangeError(
+                f"transport = {request.transport}: the queue pairs of this receiver are {self._options.transport}"
             )
         if request.mac == self._device.port.mac:
             raise ExchangeError(f"mac = {request.mac}: is the receiver's own; the device would loop replies back")

@@ -143,6 +143,10 @@ class Simulated(Group):
     time_us: Figure = None
     goodput_gbps: Figure = None
     average_gbps: Figure = None
+    queue_pair_goodput_gbps: dict[str, float] = Field(default_factory=dict)
+    """Of each queue pair, by its number, while all of several had packets to send."""
+    unfairness_percent: Figure = None
+    """Largest less smallest of these, in percent of their mean."""
     latency_us: Spread | None = None
     latencies_us: list[float] = Field(default_factory=list)
     doorbell_to_wire_ns: Figure = None

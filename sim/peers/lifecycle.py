@@ -58,6 +58,7 @@ class PeerSettings:
     """Receive slots of each queue pair."""
     queue_pairs: int = 1
     pmtu: int = 4096
+    transport: str = "RC"
     capture: bool = True
     """Keep every received frame in ``capture.bin``, as it comes."""
     network: Network = field(default_factory=Network)
@@ -87,7 +88,7 @@ class PeerSettings:
         arguments = ["-m", "host.receive", "serve", "--device", device, "--control", control]
         arguments += ["--ip", self.network.peer_ip, "--slots", str(self.slots), "--slot-bytes", str(self.slot_bytes)]
         arguments += ["--queue-pairs", str(self.queue_pairs), "--pmtu", str(self.pmtu)]
-        arguments += ["--status", str(self.status_file)]
+        arguments += ["--transport", self.transport, "--status", str(self.status_file)]
         return arguments + (["--capture", str(self.capture_file)] if self.capture else [])
 
 

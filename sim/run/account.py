@@ -41,7 +41,17 @@ from host.storage.writer import FrameWriter
 from sim.adc.sources import default_probe
 from sim.bench.probe import Kind, ProbeEvent, read_probe
 from sim.peers.lifecycle import PeerDescription
-from sim.run.figures import DataPacket, Done, Post, StreamFigures, Timing, first_transmissions, stream_figures
+from sim.run.figures import (
+    DataPacket,
+    Done,
+    Post,
+    StreamFigures,
+    Timing,
+    first_transmissions,
+    shared_goodput_gbps,
+    stream_figures,
+    unfairness_percent,
+)
 from sim.run.packet_log import read_packets
 from sim.run.plan import Plan
 from sim.run.verify import CheckedFrame, Verification, check_frame, flags_errors, inspect_record, verify
@@ -97,7 +107,17 @@ def run_figures(plan: Plan, description: PeerDescription | None) -> Account:
     events = read_probe(plan.events_path, _KINDS)
     played = [Shot(**shot) for shot in result["shots"]]
     packets = read_packets(plan.packets_path)
-    stream = _stream_figures(scenario, result, events, packets)
+    timing, posts, dones = _timing(scenario, result), _posts(result, events), _completions(result, events)
+    stream = stream_figures(
+        timing,
+        packets,
+        posts,
+        dones,
+        [event.cycle for event in events if event.kind is Kind.FRAME_COMMITTED],
+        result["finished_cycle"] - result["started_cycle"],
+    )
+    destinations = {number: destination for number, destination in result["destinations"]}
+    shared = shared_goodput_gbps(timing, packets, posts, dones, destinations) if len(destinations) > 1 else {}
     verification, pictures = _frames(plan, played)
     frames = _frame_counts(scenario, result, verification)
     complaints = [*verification.complaints, *_protocol_complaints(scenario, result, stream)]
@@ -110,9 +130,9 @@ def run_figures(plan: Plan, description: PeerDescription | None) -> Account:
         peer=_peer(plan, description, result),
         frames=frames,
         bit_exact=verification.bit_exact and verification.received > 0,
-        expectations=_expectations(scenario, frames, stream, verification),
+        expectations=_expectations(scenario, frames, stream, verification, shared),
         faults=_faults(scenario, result),
-        simulated=_simulated(result, events, stream, packets, verification),
+        simulated=_simulated(result, events, stream, packets, verification, shared),
         wall=_wall(result, verification),
     )
     return Account(figures, pictures, verification.suspect)
@@ -147,40 +167,33 @@ def failed_figures(scenario: Scenario, description: PeerDescription | None, reas
     )
 
 
-def _stream_figures(
-    scenario: Scenario, result: dict[str, Any], events: list[ProbeEvent], packets: list[DataPacket]
-) -> StreamFigures:
-    timing = Timing(
+def _timing(scenario: Scenario, result: dict[str, Any]) -> Timing:
+    return Timing(
         core_clock_hz=result["core_clock_hz"],
         rate_gbps=scenario.link.rate_gbps,
-        link_round_trip_ns=2 * scenario.link.delay_ns + scenario.link.turnaround_ns,
+        # What is not acknowledged completes when it has left.
+        link_round_trip_ns=(2 * scenario.link.delay_ns + scenario.link.turnaround_ns)
+        * (scenario.rdma.transport == "RC"),
     )
+
+
+def _posts(result: dict[str, Any], events: list[ProbeEvent]) -> list[Post]:
     doorbells = [event.cycle for event in events if event.kind is Kind.DOORBELL]
-    posts = [Post(cycle, count) for cycle, count in zip(doorbells, result["doorbells"], strict=True)]
-    return stream_figures(
-        timing,
-        packets,
-        posts,
-        _completions(result, events),
-        [event.cycle for event in events if event.kind is Kind.FRAME_COMMITTED],
-        result["finished_cycle"] - result["started_cycle"],
-    )
+    return [Post(cycle, count, number) for cycle, (number, count) in zip(doorbells, result["doorbells"], strict=True)]
 
 
 def _completions(result: dict[str, Any], events: list[ProbeEvent]) -> list[Done]:
     """The completion entries that the engine wrote, in time; which of them ended a frame the control software knows."""
-    ranges = [tuple(entry) for entry in result["completion_queues"]]
-    logs: dict[int, Iterator[bool]] = {}
-    numbers = sorted({number for number, _ in result["completions"]})
-    for index, number in enumerate(numbers):
-        logs[index] = iter([ends for entry, ends in result["completions"] if entry == number])
+    logs = {number: iter([]) for number, _ in result["completion_queues"]}
+    for number in logs:
+        logs[number] = iter([ends for entry, ends in result["completions"] if entry == number])
     done = []
     for event in events:
         if event.kind is not Kind.MEMORY_WRITE:
             continue
-        for index, (first, end) in enumerate(ranges):
-            if first <= event.value < end and index in logs:
-                done.append(Done(event.cycle, next(logs[index], False)))
+        for number, (first, end) in result["completion_queues"]:
+            if first <= event.value < end:
+                done.append(Done(event.cycle, next(logs[number], False), number))
     return done
 
 
@@ -205,7 +218,7 @@ def _frames(plan: Plan, played: list[Shot]) -> tuple[Verification, Pictures]:
                     shown[int(frame.inspection.header["mode"])] = frame
                 yield frame
 
-    verification = verify(checked(), played)
+    verification = verify(checked(), played, reliable=scenario.rdma.transport == "RC")
     pictures = [
         _picture(scenario, mode, shown[mode.identifier]) for mode in acquisition.modes if mode.identifier in shown
     ]
@@ -246,6 +259,10 @@ def _frame_counts(scenario: Scenario, result: dict[str, Any], verification: Veri
         "mode_switch": acquisition["DROPPED_HELD"],
         "host_stalled": ring["DROPPED_HOST_STALLED"],
     }
+    if scenario.rdma.transport != "RC":
+        # Only an unreliable connection loses frames on the way: whole, or parts of them.
+        causes["lost_on_link"] = result["statistics"]["frames_completed"] - len(result["received"])
+        causes["incomplete"] = verification.damaged
     sent = len(scenario.acquisition.triggers)
     return Frames(
         sent=sent,
@@ -274,7 +291,11 @@ def _protocol_complaints(scenario: Scenario, result: dict[str, Any], stream: Str
 
 
 def _expectations(
-    scenario: Scenario, frames: Frames, stream: StreamFigures, verification: Verification
+    scenario: Scenario,
+    frames: Frames,
+    stream: StreamFigures,
+    verification: Verification,
+    shared: dict[int, float],
 ) -> list[Expectation]:
     expect = scenario.expect
     found = [
@@ -287,6 +308,9 @@ def _expectations(
                 name="goodput", relation=">=", limit=expect.min_goodput_gbps, actual=stream.goodput_gbps, unit="Gb/s"
             )
         )
+    if expect.max_unfairness_percent is not None:
+        limit, actual = expect.max_unfairness_percent, unfairness_percent(shared.values())
+        found.append(Expectation(name="unfairness", relation="<=", limit=limit, actual=actual, unit="%"))
     if expect.max_latency_us is not None:
         worst = max(stream.latencies_us, default=None)
         found.append(Expectation(name="latency", relation="<=", limit=expect.max_latency_us, actual=worst, unit="us"))
@@ -360,6 +384,7 @@ def _simulated(
     stream: StreamFigures,
     packets: list[DataPacket],
     verification: Verification,
+    shared: dict[int, float],
 ) -> Simulated:
     hertz, start = result["core_clock_hz"], result["started_cycle"]
 
@@ -383,6 +408,8 @@ def _simulated(
         time_us=microseconds(result["finished_cycle"]),
         goodput_gbps=round(stream.goodput_gbps, 6),
         average_gbps=round(stream.average_gbps, 6),
+        queue_pair_goodput_gbps={str(number): round(value, 6) for number, value in shared.items()},
+        unfairness_percent=unfairness_percent(shared.values()),
         latency_us=Spread.of(round(value, 6) for value in stream.latencies_us),
         latencies_us=[round(value, 6) for value in stream.latencies_us],
         doorbell_to_wire_ns=None if stream.doorbell_to_wire_ns is None else round(stream.doorbell_to_wire_ns, 6),

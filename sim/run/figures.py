@@ -8,7 +8,7 @@ then, less the link model's delays and turnaround: what the design itself adds.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -30,10 +30,11 @@ class DataPacket:
 
 @dataclass(frozen=True)
 class Post:
-    """One doorbell: at ``cycle``, ``work_requests`` became outstanding."""
+    """One doorbell: at ``cycle``, ``work_requests`` became outstanding on a queue pair of the engine."""
 
     cycle: int
     work_requests: int
+    queue_pair: int = 0
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,7 @@ class Done:
 
     cycle: int
     ends_frame: bool
+    queue_pair: int = 0
 
 
 @dataclass(frozen=True)
@@ -119,6 +121,62 @@ def stream_figures(
         doorbell_to_wire_ns=_doorbell_to_wire(timing, packets, posts, intervals),
         retransmitted_packets=len(packets) - len(fresh),
     )
+
+
+def shared_goodput_gbps(
+    timing: Timing,
+    packets: Sequence[DataPacket],
+    posts: Sequence[Post],
+    dones: Sequence[Done],
+    destinations: Mapping[int, int],
+) -> dict[int, float]:
+    """Goodput of each of several queue pairs of the engine while all of them had packets to send, in Gb/s.
+
+    ``destinations`` gives for each queue pair of the engine the one that its packets name. A queue pair has packets to
+    send from its first to its last in each interval in which it had work outstanding. Empty if there was no such time.
+    """
+    fresh = first_transmissions(packets)
+    common: list[tuple[int, int]] | None = None
+    for queue_pair, destination in destinations.items():
+        own = [packet for packet in packets if packet.queue_pair == destination]
+        busy = busy_intervals(
+            [post for post in posts if post.queue_pair == queue_pair],
+            [done for done in dones if done.queue_pair == queue_pair],
+        )
+        sending = _sending_intervals(own, busy)
+        common = sending if common is None else _intersection(common, sending)
+    cycles = sum(end - start for start, end in common or ())
+    if not cycles:
+        return {}
+    octets = dict.fromkeys(destinations, 0)
+    numbers = {destination: queue_pair for queue_pair, destination in destinations.items()}
+    for packet in fresh:
+        if any(start <= packet.first_cycle < end for start, end in common or ()):
+            octets[numbers[packet.queue_pair]] += packet.payload_octets
+    return {queue_pair: count * 8 / timing.nanoseconds(cycles) for queue_pair, count in octets.items()}
+
+
+def unfairness_percent(goodputs: Iterable[float]) -> float | None:
+    """Largest less smallest goodput in percent of the mean; None if there are not at least two."""
+    values = list(goodputs)
+    if len(values) < 2 or not sum(values):
+        return None
+    return (max(values) - min(values)) * len(values) / sum(values) * 100
+
+
+def _sending_intervals(packets: Sequence[DataPacket], busy: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """From the first to the last packet of each busy interval."""
+    found = []
+    for start, end in busy:
+        inside = [packet for packet in packets if start <= packet.first_cycle <= end]
+        if inside:
+            found.append((inside[0].first_cycle, inside[-1].last_cycle))
+    return found
+
+
+def _intersection(ones: Sequence[tuple[int, int]], others: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    pairs = [(max(one[0], other[0]), min(one[1], other[1])) for one in ones for other in others]
+    return sorted(pair for pair in pairs if pair[0] < pair[1])
 
 
 def _sending_cycles(timing: Timing, packets: Sequence[DataPacket], intervals: Sequence[tuple[int, int]]) -> float:

@@ -89,6 +89,7 @@ def _run(scenario: Scenario, options: Options, directory: Path, narrator: Narrat
         slots=scenario.host.slots,
         queue_pairs=scenario.rdma.qps,
         pmtu=scenario.rdma.pmtu,
+        transport=scenario.rdma.transport,
     )
     description: PeerDescription | None = None
     plan: Plan | None = None

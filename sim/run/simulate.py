@@ -12,10 +12,10 @@ from sim.bench.bench import bench_design
 from sim.bench.design import Body
 from sim.build import Compiled, Design, compile_design, run_tests
 from sim.run.plan import VARIABLE, Plan
-from sim.scenario.model import RING_BYTES, Scenario
+from sim.scenario.model import DATA_QUEUE_PAIRS, RING_BYTES, Scenario
 
 SESSION = "sim.session.session"
-QUEUE_PAIRS = 4
+QUEUE_PAIRS = DATA_QUEUE_PAIRS + 1
 _PR_SET_PDEATHSIG = 1
 
 

@@ -18,6 +18,8 @@ from sim.scenario.lane_faults import LaneFault
 RING_BYTES = 4 << 20
 GRANULE_BYTES = 4096
 BLOCK_TABLE_ENTRIES = 256
+DATA_QUEUE_PAIRS = 8
+"""Queue pairs of the front end as it is built, beside the one for management."""
 HEADER_OCTETS_A_PACKET = 14 + 20 + 8 + 12 + 4 + 24  # Ethernet to BTH, ICRC, and preamble, FCS and gap
 MAX_LANE_RATE_GBPS = 12.8
 DOUBLE_NS = 600.0
@@ -30,6 +32,8 @@ SHORTEST_GENERATED_S = 10e-6
 LINKS = 16
 """Converters of the whole front end."""
 ACK_TIMEOUT_UNIT_NS = 4096
+HELD_NS = 10_000
+"""The longest that a reordered frame waits for the next one."""
 DELAYING = ("delay", "stall")
 """Faults of the Ethernet link that take a time."""
 SOURCES = ("phantom", "ramp", "unique", "prbs", "constant", "square")
@@ -218,8 +222,12 @@ def _lane_map(value: LaneMap, lanes: int) -> tuple[int, ...]:
 class Rdma(_Section):
     """The RDMA engine and its connection."""
 
-    transport: Literal["RC"] = "RC"
-    qps: Annotated[int, Field(ge=1, le=3)] = 1
+    transport: Literal["RC", "UC"] = "RC"
+    write_each: bool = False
+    """UC: each packet of a WRITE is a WRITE of its own, so that a lost one costs no other."""
+    qps: Annotated[int, Field(ge=1, le=DATA_QUEUE_PAIRS)] = 1
+    level: Literal[1, 2, 3] = 2
+    """Service level of all queue pairs: control, image data, log."""
     pmtu: Literal[256, 512, 1024, 2048, 4096] = 4096
     sq_depth: Literal[16, 32, 64, 128, 256, 512, 1024] = 1024
     start_psn: Annotated[int, Field(ge=0, le=0xFFFFFF)] = 0
@@ -260,6 +268,8 @@ class Expect(_Section):
 
     frames_lost: Annotated[int, Field(ge=0)] = 0
     min_goodput_gbps: Annotated[float, Field(ge=0.0)] = 0.0
+    max_unfairness_percent: Annotated[float, Field(gt=0.0)] | None = None
+    """Of the queue pairs' goodput while all of them have work: largest less smallest, in percent of the mean."""
     max_latency_us: Annotated[float, Field(gt=0.0)] | None = None
     flagged_frames: Annotated[int, Field(ge=0)] = 0
     """Frames that must arrive flagged (lane faults); no more and no fewer."""
@@ -282,6 +292,13 @@ class Scenario(_Section):
     def links(self) -> int:
         """JESD204B links (converters) that carry the channels."""
         return self.acquisition.links
+
+    @property
+    def longest_journey_ns(self) -> int:
+        """The longest that the link can take to bring a frame, with all its faults."""
+        held = HELD_NS if any(fault.action == "reorder" for fault in self.link.faults) else 0
+        delays = [fault.delay_ns for fault in self.link.faults if fault.action in DELAYING]
+        return self.link.delay_ns + max(delays, default=0) + held
 
     @property
     def wire_goodput_gbps(self) -> float:
@@ -339,6 +356,14 @@ class Scenario(_Section):
             )
         self._sustainable(in_ring, period)
         self._recoverable()
+        if self.rdma.write_each and self.rdma.transport != "UC":
+            raise Impossible("rdma.write_each", True, f"is for UC; {self.rdma.transport} allows false")
+        if self.expect.max_unfairness_percent is not None and self.rdma.qps == 1:
+            raise Impossible(
+                "expect.max_unfairness_percent",
+                self.expect.max_unfairness_percent,
+                "one queue pair shares with nobody; allowed from rdma.qps = 2 on",
+            )
         if self.rdma.batch > self.rdma.sq_depth:
             raise Impossible("rdma.batch", self.rdma.batch, f"allowed 1 to rdma.sq_depth = {self.rdma.sq_depth}")
         if self.expect.frames_lost > acquisition.shots:
@@ -387,6 +412,8 @@ class Scenario(_Section):
     def _recoverable(self) -> None:
         """Refuse a time-out that passes before an acknowledgement can come: every packet would be sent for ever."""
         rdma, link = self.rdma, self.link
+        if rdma.transport != "RC":
+            return
         packet_ns = (rdma.pmtu + HEADER_OCTETS_A_PACKET) * 8 / link.rate_gbps
         answer_ns = rdma.acknowledge_every * packet_ns + 2 * link.delay_ns + link.turnaround_ns
         timeout_ns = ACK_TIMEOUT_UNIT_NS << rdma.retry_timeout

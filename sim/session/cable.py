@@ -23,7 +23,9 @@ MARGIN_CYCLES = 8
 """Core cycles before a reply's due time at which it is asked for, so that it can be injected on time."""
 FEW_AWAITED = 4
 _ICRC_OCTETS = 4
-_ENDS_FRAME = frozenset((Opcode.RC_WRITE_LAST_IMM, Opcode.RC_WRITE_ONLY_IMM))
+_ENDS_FRAME = frozenset(
+    (Opcode.RC_WRITE_LAST_IMM, Opcode.RC_WRITE_ONLY_IMM, Opcode.UC_WRITE_LAST_IMM, Opcode.UC_WRITE_ONLY_IMM)
+)
 
 
 class Cable:

@@ -29,7 +29,7 @@ from host.frame_layout import split_immediate
 from host.receive.capture import CaptureWriter
 from host.receive.inspection import inspect
 from sim.link.responder import Endpoint, QueuePair
-from sim.link.roce import ipv4, mac
+from sim.link.roce import Transport, ipv4, mac
 from sim.peers.interface import Wire
 from sim.peers.model import ModelPeer
 from sim.session.errors import ReceiverFailed
@@ -57,7 +57,11 @@ class Receiver(Protocol):
         ...
 
     def credit(self, queue_pair: int, total: int) -> int:
-        """Wait until ``total`` slots of queue pair index ``queue_pair`` have been released; return how many have."""
+        """Wait until ``total`` slots of queue pair index ``queue_pair`` have been released; return how many have.
+
+        On an unreliable connection a frame may be lost and its slot never be released: it is given up after a while,
+        and ``total`` returned.
+        """
         ...
 
     def poll(self) -> None:
@@ -76,10 +80,13 @@ class Receiver(Protocol):
 class RemoteReceiver:
     """A receiver process, in the micro-VM or on the host, reached by its exchange."""
 
-    def __init__(self, exchange: Exchange, wire: Wire, limit_seconds: float) -> None:
+    def __init__(
+        self, exchange: Exchange, wire: Wire, limit_seconds: float, lost_after_seconds: float | None = None
+    ) -> None:
         self._exchange = exchange
         self._wire = wire
         self._limit = limit_seconds
+        self._lost_after = lost_after_seconds
         self._released: dict[int, int] = {}
         self.frames: list[FrameReceived] = []
         self.waited_seconds = 0.0
@@ -103,9 +110,13 @@ class RemoteReceiver:
         """Wait (simulated time stands still) until enough slots are released."""
         started = time.monotonic()
         while self._released.get(queue_pair, 0) < total:
-            left = self._limit - (time.monotonic() - started)
+            limit = self._limit if self._lost_after is None else self._lost_after
+            left = limit - (time.monotonic() - started)
             with _listening(f"slot release {total} of queue pair {queue_pair}"):
                 message = self._exchange.receive(max(0.0, left))
+            if message is None and self._lost_after is not None:
+                self._released[queue_pair] = total
+                break
             if message is None:
                 raise ReceiverFailed(
                     f"the control software waits for slot release {total} of queue pair {queue_pair}; the receiver has "
@@ -141,7 +152,8 @@ class RemoteReceiver:
         if isinstance(message, FrameReceived):
             self.frames.append(message)
         elif isinstance(message, Released):
-            self._released[message.queue_pair] = message.count
+            # Slots of frames that were given up count already.
+            self._released[message.queue_pair] = max(self._released.get(message.queue_pair, 0), message.count)
         elif isinstance(message, Event) and message.fatal:
             raise ReceiverFailed(f"the receiver reports {message.cause}: {message.detail}")
 
@@ -161,10 +173,20 @@ def _listening(awaited: str) -> Iterator[None]:
 class ModelReceiver:
     """The in-process model with slots, inspected and kept as a real receiver does."""
 
-    def __init__(self, slots: int, slot_bytes: int, queue_pairs: int, pmtu: int, capture: Path) -> None:
+    def __init__(
+        self,
+        slots: int,
+        slot_bytes: int,
+        queue_pairs: int,
+        pmtu: int,
+        capture: Path,
+        transport: Transport = Transport.RC,
+    ) -> None:
         self._slots = slots
         self._slot_bytes = slot_bytes
         self._pmtu = pmtu
+        self._transport = transport
+        self._next_slots = [0] * queue_pairs
         self._memory = np.zeros(queue_pairs * slots * slot_bytes, np.uint8)
         self._qpns = [_MODEL_FIRST_QPN + index for index in range(queue_pairs)]
         self._capture = CaptureWriter(capture)
@@ -172,6 +194,7 @@ class ModelReceiver:
         self._rkey = 0
         self._address = self._memory.ctypes.data
         self._released = [0] * queue_pairs
+        self._used = [0] * queue_pairs
         self._flagged = 0
         self._closed = False
         self.frames: list[FrameReceived] = []
@@ -206,6 +229,7 @@ class ModelReceiver:
                 device_qpn=sender.qpn,
                 first_psn=sender.psn,
                 pmtu=message.pmtu,
+                transport=self._transport,
                 peer=Endpoint(mac(MODEL_MAC), ipv4(MODEL_IP)),
                 device=Endpoint(mac(message.mac), ipv4(message.ip)),
             )
@@ -223,6 +247,8 @@ class ModelReceiver:
     def credit(self, queue_pair: int, total: int) -> int:
         """Frames are released as soon as they are inspected, so a missing credit is an error."""
         self.poll()
+        if self._transport is not Transport.RC:
+            self._released[queue_pair] = max(self._released[queue_pair], total)
         if self._released[queue_pair] < total:
             raise ReceiverFailed(f"slot release {total} is awaited and only {self._released[queue_pair]} frames came")
         return self._released[queue_pair]
@@ -238,9 +264,12 @@ class ModelReceiver:
             memory = self._memory[start : start + self._slot_bytes]
             found = inspect(memory, completion.immediate, completion.byte_length)
             length = found.shape.frame_bytes if found.shape else 0
-            self._capture.append(slot, completion.immediate, memory[:length])
+            self._capture.append(slot, completion.immediate, memory[:length] if found.shape else memory)
             self._flagged += not found.ok
-            self._released[index] += 1
+            # As the real receiver does: slots that are passed over are those of frames that were lost.
+            self._used[index] += (slot - self._next_slots[index]) % self._slots + 1
+            self._next_slots[index] = (slot + 1) % self._slots
+            self._released[index] = max(self._released[index], self._used[index])
             self.frames.append(
                 FrameReceived(
                     queue_pair=index,

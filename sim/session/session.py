@@ -37,7 +37,7 @@ from sim.link.lockstep import Lockstep
 from sim.link.pcap import Capture
 from sim.link.responder import Endpoint, Region, Responder
 from sim.link.responder import QueuePair as PeerQueuePair
-from sim.link.roce import ipv4, mac
+from sim.link.roce import Transport, ipv4, mac
 from sim.peers.lifecycle import ControlAddress, WireAddress, open_control, open_wire
 from sim.run.failure import Failure
 from sim.run.packet_log import PacketLog
@@ -60,6 +60,10 @@ CHUNKS_AHEAD = 2
 TAIL_NS = 2_000
 PROGRESS_SECONDS = 0.25
 RECEIVER_LIMIT_SECONDS = 180.0
+LOST_AFTER_SECONDS = 15.0
+"""Wall time after which a frame that has been on an unreliable connection counts as lost."""
+LEAVING_NS = 2_000
+"""From the completion of a packet that nobody acknowledges to its last octet on the wire."""
 _PR_SET_PDEATHSIG = 1
 
 
@@ -150,10 +154,12 @@ class Session:
                 scenario.rdma.qps,
                 scenario.rdma.pmtu,
                 plan.capture_path,
+                Transport(scenario.rdma.transport),
             )
         exchange = open_control(ControlAddress(**plan.control))
         wire = open_wire(WireAddress(**plan.wire), plan.wall_guard_seconds)
-        return RemoteReceiver(exchange, wire, RECEIVER_LIMIT_SECONDS)
+        lost_after = None if scenario.rdma.transport == "RC" else LOST_AFTER_SECONDS
+        return RemoteReceiver(exchange, wire, RECEIVER_LIMIT_SECONDS, lost_after)
 
     async def run(self) -> None:
         """Bring up, stream, drain, and leave the result."""
@@ -267,12 +273,15 @@ class Session:
                     remote_qpn=remote_pair.qpn,
                     timeout=rdma.retry_timeout,
                     retry_count=rdma.retry_count,
+                    level=rdma.level,
+                    transport=rdma.transport,
+                    write_each=rdma.write_each,
                 )
             )
             slots = RemoteSlots(remote_pair.address, hello.rkey, hello.slot_bytes, remote_pair.slots)
             lanes.append((queue_pair, BlockPump(slots, sq_depth=rdma.sq_depth, batch=rdma.batch)))
         pairs = tuple(SenderQueuePair(queue_pair.number, rdma.start_psn) for queue_pair, _ in lanes)
-        message = Connect(VERSION, self.plan.fpga_ip, self.plan.fpga_mac, rdma.pmtu, pairs)
+        message = Connect(VERSION, self.plan.fpga_ip, self.plan.fpga_mac, rdma.pmtu, pairs, rdma.transport)
         with self.stopwatch.waiting_for_peer():
             self.receiver.connect(message)
         self.lockstep = self._make_lockstep(hello)
@@ -300,6 +309,7 @@ class Session:
                 peer=peer,
                 first_psn=rdma.start_psn,
                 pmtu=rdma.pmtu,
+                transport=Transport(rdma.transport),
             )
             for index, pair in enumerate(hello.queue_pairs)
         ]
@@ -331,8 +341,23 @@ class Session:
         if host.stall_frame is not None and not self._stalled and self._frame_of(pair, total) >= host.stall_frame:
             self._stalled = True
             await Timer(max(1, round(host.stall_us * 1000)), "ns")
+        await self._arrived()
         with self.stopwatch.waiting_for_peer():
             return self.receiver.credit(pair, total)
+
+    async def _arrived(self) -> None:
+        """Completions of an unreliable connection tell that packets have left: wait until they are there."""
+        if self.scenario.rdma.transport != "RC":
+            await Timer(LEAVING_NS + self.scenario.longest_journey_ns, "ns")
+
+    async def _all_settled(self, stream: Stream) -> None:
+        """Nothing acknowledges what an unreliable connection carries: let the receiver take in all that arrives."""
+        if self.scenario.rdma.transport == "RC":
+            return
+        await self._arrived()
+        for index, (_, pump) in enumerate(stream.lanes):
+            with self.stopwatch.waiting_for_peer():
+                self.receiver.credit(index, pump.frames_completed)
 
     def _frame_of(self, pair: int, total: int) -> int:
         """The frame, of all pairs, that waits for release number ``total`` of a pair."""
@@ -431,6 +456,7 @@ class Session:
         self.platform.interrupt_wait()
         await served
         await stream.drain()
+        await self._all_settled(stream)
 
     async def _serve(self, stream: Stream) -> None:
         while not self._finishing:
@@ -508,7 +534,8 @@ class Session:
             "finished_cycle": self._finished_cycle,
             "core_clock_hz": 1 / self.bench.clocks.core_period_s,
             "link_clock_hz": self.bench.link_clock_hz,
-            "completion_queues": [queue_pair.completion_range for queue_pair, _ in self.stream.lanes],
+            "completion_queues": [(pair.number, pair.completion_range) for pair, _ in self.stream.lanes],
+            "destinations": [(pair.number, pair.remote_qpn) for pair, _ in self.stream.lanes],
             "switches": [asdict(switch) for switch in self.switches],
             "completions": self.stream.completion_log,
             "injections": [

@@ -2,7 +2,17 @@
 
 import pytest
 
-from sim.run.figures import DataPacket, Done, Post, Timing, busy_intervals, first_transmissions, stream_figures
+from sim.run.figures import (
+    DataPacket,
+    Done,
+    Post,
+    Timing,
+    busy_intervals,
+    first_transmissions,
+    shared_goodput_gbps,
+    stream_figures,
+    unfairness_percent,
+)
 
 CLOCK = 1e9  # a cycle is a nanosecond
 TIMING = Timing(core_clock_hz=CLOCK, rate_gbps=100.0, link_round_trip_ns=1500.0)
@@ -79,3 +89,38 @@ def test_work_that_never_completes_keeps_the_interval_open_to_the_last_event():
 def test_no_traffic_gives_no_figures():
     result = figures([], [], [])
     assert (result.goodput_gbps, result.latencies_us, result.doorbell_to_wire_ns) == (0.0, (), None)
+
+
+def shared(turns):
+    """Goodput of queue pairs 2 and 3, whose packets name 17 and 18; ``turns`` says which of them sends each packet."""
+    sent = {17: 0, 18: 0}
+    packets = []
+    for index, queue_pair in enumerate(turns):
+        packets.append(packet(1000 + 100 * index, sent[queue_pair], queue_pair=queue_pair))
+        sent[queue_pair] += 1
+    posts = [Post(900, 1, 2), Post(910, 1, 3)]
+    ends = [Done(9000, True, 2), Done(9000, True, 3)]
+    return shared_goodput_gbps(TIMING, packets, posts, ends, {2: 17, 3: 18})
+
+
+def test_queue_pairs_that_take_turns_share_evenly():
+    # Both have packets to send from 1100 to 1699: three packets each but for the first and the last of the six.
+    result = shared([17, 18, 17, 18, 17, 18, 17])
+    assert set(result) == {2, 3}
+    assert sum(result.values()) == pytest.approx(5000 * 8 / 499)
+    assert unfairness_percent(shared([17, 18, 17, 18, 17, 18, 17, 18]).values()) == pytest.approx(0.0)
+
+
+def test_a_queue_pair_that_is_served_twice_as_often_shows():
+    assert unfairness_percent(shared([18] + [17, 17, 18] * 10 + [17]).values()) == pytest.approx(66.7, abs=8.0)
+
+
+def test_time_in_which_only_one_had_packets_to_send_does_not_count():
+    even = shared([17, 18] * 4)
+    assert shared([17] * 20 + [17, 18] * 4 + [18] * 20) == pytest.approx(even, rel=0.01)
+
+
+def test_without_common_time_there_is_no_share():
+    assert shared([17, 17, 18, 18]) == {}
+    assert unfairness_percent([]) is None
+    assert unfairness_percent([5.0]) is None

@@ -76,11 +76,78 @@ def test_every_pmtu_carries_frames(tmp_path, pmtu):
     assert max(packet.payload_octets for packet in read_packets(tmp_path / "packets.bin")) == pmtu
 
 
-def test_more_queue_pairs_share_the_frames(tmp_path):
-    outcome = run(tmp_path, {"rdma": {"qps": 3}, "acquisition": {"shots": 6}})
+def test_queue_pairs_share_frames_and_link(tmp_path):
+    """On a slow link all eight have packets to send at once."""
+    change = {
+        "acquisition": {"shots": 16, "prf_hz": 100_000.0},
+        "rdma": {"qps": 8, "interrupt_timeout_ns": 1000, "retry_timeout": 8},
+        "link": {"peer": "model", "rate_gbps": 20.0},
+        "expect": {"max_unfairness_percent": 10.0, "min_goodput_gbps": 19.4},
+    }
+    outcome = run(tmp_path, change)
     assert outcome.code == 0, outcome.report["reasons"]
     frames = [packet.queue_pair for packet in read_packets(tmp_path / "packets.bin") if packet.ends_frame]
-    assert list(Counter(frames).values()) == [2, 2, 2]
+    assert list(Counter(frames).values()) == [2] * 8
+    assert set(outcome.simulated["queue_pair_goodput_gbps"]) == {str(number) for number in range(2, 10)}
+
+
+UNRELIABLE = {"rdma": {"transport": "UC"}, "acquisition": {"shots": 5}, "host": {"slots": 2}}
+
+
+def test_an_unreliable_connection_carries_frames_without_a_reply(tmp_path):
+    outcome = run(tmp_path, UNRELIABLE)
+    assert outcome.code == 0, outcome.report["reasons"]
+    assert outcome.report["configuration"]["transport"] == "UC"
+    assert outcome.report["frames"]["received"] == 5
+    assert outcome.simulated["rdma_counters"]["INAMPKTCNT"] == 0
+
+
+# A frame is two WRITEs of eight packets. Packet 3 is of the first one: the second still brings its immediate.
+@pytest.mark.parametrize(
+    ("dropped", "write_each", "cause"),
+    [
+        (3, False, "incomplete"),
+        (7, False, "incomplete"),
+        (8, False, "lost_on_link"),
+        (12, False, "lost_on_link"),
+        (15, False, "lost_on_link"),
+        (3, True, "incomplete"),
+        (12, True, "incomplete"),
+        (15, True, "lost_on_link"),
+    ],
+)
+def test_a_frame_that_loses_a_packet_is_lost_alone_and_its_slot_comes_back(tmp_path, dropped, write_each, cause):
+    """Five frames over two slots: without the lost one's slot the fourth could not go."""
+    change = {
+        **UNRELIABLE,
+        "rdma": {"transport": "UC", "write_each": write_each},
+        "link": {"peer": "model", "faults": [{"action": "drop", "psn": PACKETS_A_FRAME + dropped}]},
+        "expect": {"frames_lost": 1},
+    }
+    outcome = run(tmp_path, change)
+    assert outcome.code == 0, outcome.report["reasons"]
+    assert outcome.report["frames"]["dropped_by_cause"] == {cause: 1}
+    packets = read_packets(tmp_path / "packets.bin")
+    assert [packet.psn for packet in packets] == list(range(5 * PACKETS_A_FRAME))
+
+
+def test_the_last_frame_of_an_unreliable_connection_may_be_the_lost_one(tmp_path):
+    fault = {"action": "drop", "psn": 5 * PACKETS_A_FRAME - 1}
+    outcome = run(tmp_path, {**UNRELIABLE, "link": {"peer": "model", "faults": [fault]}, "expect": {"frames_lost": 1}})
+    assert outcome.code == 0, outcome.report["reasons"]
+    assert outcome.report["frames"]["dropped_by_cause"] == {"lost_on_link": 1}
+
+
+@pytest.mark.parametrize("pmtu", [1024, 256])
+def test_small_packets_reach_the_wire_limit(tmp_path, pmtu):
+    """The whole frame is in the ring before it goes out, so that only the engine can be too slow."""
+    change = {
+        "acquisition": {"samples": 2046, "shots": 1},
+        "rdma": {"pmtu": pmtu, "interrupt_threshold": 128, "interrupt_timeout_ns": 100_000},
+    }
+    limit = parse(merged(SMALL, change), "test").wire_goodput_gbps
+    outcome = run(tmp_path, merged(change, {"expect": {"min_goodput_gbps": 0.99 * limit}}))
+    assert outcome.code == 0, outcome.report["reasons"]
 
 
 def test_photoacoustic_frames_with_a_laser_that_jitters_and_fails(tmp_path):

@@ -106,3 +106,21 @@ def test_a_damaged_payload_is_wrong():
     result = judged(frame(0), Record(0, record.immediate, 0, bytes(data)), frame(2))
     assert not result.bit_exact
     assert "payload_crc" in result.complaints[0]
+
+
+def test_an_incomplete_frame_is_damaged_where_the_connection_may_lose_packets_and_wrong_where_not():
+    broken = frame(1)
+    samples = bytearray(broken.data)
+    samples[200] ^= 1
+    broken = Record(broken.slot, broken.immediate, broken.wall_time_ns, bytes(samples))
+    checked = [check_frame(record, {1: SHOTS}, PLAYED) for record in (frame(0), broken, frame(2))]
+    loose = verify(checked, PLAYED, reliable=False)
+    assert (loose.received, loose.damaged, loose.bit_exact, loose.complaints, loose.missing) == (2, 1, True, [], [1])
+    strict = verify(checked, PLAYED)
+    assert (strict.received, strict.damaged, strict.bit_exact) == (3, 0, False)
+
+
+def test_samples_that_differ_under_a_right_check_sum_are_wrong_on_any_connection():
+    other = frame(1, samples=SHOTS.shot(2))
+    result = verify([check_frame(other, {1: SHOTS}, PLAYED)], PLAYED, reliable=False)
+    assert (result.damaged, result.bit_exact) == (0, False)

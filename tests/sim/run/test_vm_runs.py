@@ -149,3 +149,26 @@ def test_lanes_that_drop_flag_their_frames_and_come_back(tmp_path):
     assert counters["LANE_DISPARITY[12]"] == 1
     page = (outcome.directory / "report.html").read_text()
     assert "LANE_CGS_LOSSES[30]" in page
+
+
+@pytest.mark.parametrize("name", ["rc", "uc", "multiqp", "lossy"])
+def test_what_the_rdma_engine_is_measured_by(tmp_path, name):
+    outcome = run_named(name, tmp_path)
+    assert outcome.code == 0, outcome.report["reasons"]
+    assert outcome.report["peer"]["kind"] == "vm"
+
+
+def test_after_a_lost_continuation_the_software_device_hears_nothing_more_on_an_unreliable_connection(tmp_path):
+    """By the specification a FIRST or ONLY starts anew (the model peer does so); this kernel drops all that follows."""
+    fault = {"action": "drop", "psn": 16 + 3}
+    change = {
+        "rdma": {"transport": "UC"},
+        "acquisition": {"shots": 4},
+        "link": {"peer": "vm", "faults": [fault]},
+        "expect": {"frames_lost": 3},
+    }
+    outcome = run(tmp_path, change)
+    assert outcome.code == 0, outcome.report["reasons"]
+    assert outcome.report["frames"]["dropped_by_cause"] == {"lost_on_link": 3}
+    # All that was not dropped on the link reached the device; what it did with it, no counter tells.
+    assert outcome.report["peer"]["counters"]["rcvd_pkts"] == 4 * 16 - 1

@@ -131,6 +131,8 @@ def test_the_wire_limit_counts_preamble_gap_and_check_sums():
             "rdma.retry_timeout = 4: the acknowledgement of 16 packets takes up to 536.3 us",
         ),
         ({"link": {"rate_gbps": 1.0}, "acquisition": {"shots": 1}}, "allowed 8 to 31"),
+        ({"rdma": {"write_each": True}}, "rdma.write_each = True: is for UC; RC allows false"),
+        ({"expect": {"max_unfairness_percent": 5.0}}, "expect.max_unfairness_percent = 5.0: one queue pair shares"),
         ({"rdma": {"batch": 64, "sq_depth": 16}}, "rdma.batch = 64: allowed 1 to rdma.sq_depth = 16"),
         ({"expect": {"frames_lost": 5}}, "expect.frames_lost = 5: allowed 0 to 4 shots"),
         ({"expect": {"flagged_frames": 5}}, "expect.flagged_frames = 5: allowed 0 to 4 shots"),
