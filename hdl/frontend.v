@@ -484,6 +484,12 @@ module frontend #(
         .m_axis_host_tvalid(m_axis_host_tvalid),
         .m_axis_host_tready(m_axis_host_tready),
         .m_axis_host_tlast(m_axis_host_tlast),
+        // verilator lint_off PINCONNECTEMPTY
+        // Software reads notices from registers.
+        .m_notice_valid(),
+        .m_notice_ready(1'b0),
+        .m_notice(),
+        // verilator lint_on PINCONNECTEMPTY
         .m_axis_mac_tdata(m_axis_mac_tdata),
         .m_axis_mac_tkeep(m_axis_mac_tkeep),
         .m_axis_mac_tvalid(m_axis_mac_tvalid),

@@ -3,6 +3,7 @@ ernic_launch.f
 ernic_transmit.f
 ernic_receive.f
 ernic_dispatch.v
+ernic_response_mux.v
 ernic_receive_writer.f
 ernic_traffic.f
 ../lib/axi_read_mux.f

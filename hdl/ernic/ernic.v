@@ -94,6 +94,12 @@ module ernic #(
     input  wire                 m_axi_rvalid,
     output wire                 m_axi_rready,
 
+    // Notices of immediate data (PG332): [31:0] data, [39:32] type, [47:40] queue pair, [55:48] receive queue index. Without
+    // anybody at the stream, software reads them from registers.
+    output wire                 m_notice_valid,
+    input  wire                 m_notice_ready,
+    output wire [63:0]          m_notice,
+
     // The processing system's Ethernet frames (ARP, TCP, ...), without preamble and FCS, octet 0 in bits 7:0.
     input  wire [511:0]         s_axis_host_tdata,
     input  wire [63:0]          s_axis_host_tkeep,
@@ -191,10 +197,7 @@ module ernic #(
 
     wire        ticket_valid;
     wire        ticket_ready;
-    // verilator lint_off UNUSEDSIGNAL
-    // Nobody looks at requests yet.
     wire [`EB_TICKET_WIDTH-1:0] ticket;
-    // verilator lint_on UNUSEDSIGNAL
     wire        beat_valid;
     wire        beat_ready;
     wire        beat_end;
@@ -210,6 +213,18 @@ module ernic #(
     wire [2:0]  order_words;
     wire [12:0] order_bytes;
 
+    wire        receive_enabled;
+    wire        asked_valid;
+    wire        asked_ready;
+    wire        accept_valid;
+    wire        accept_ready;
+    wire        accept_accept;
+    wire [63:0] accept_address;
+    wire [7:0]  request_written;
+    wire        request_error;
+    wire        response_valid;
+    wire        response_ready;
+    wire [`EB_CMD_WIDTH-1:0] response_cmd;
     wire        ack_ready;
     wire        decision_valid;
     wire        decision_ready;
@@ -359,6 +374,24 @@ module ernic #(
         .m_decision_accept(decision_accept),
         .m_decision_address(decision_address),
         .read_writes_done(read_written),
+        .receive_enabled(receive_enabled),
+        .s_request_valid(asked_valid),
+        .s_request_ready(asked_ready),
+        .s_request_ticket(ticket),
+        .m_accept_valid(accept_valid),
+        .m_accept_ready(accept_ready),
+        .m_accept_accept(accept_accept),
+        .m_accept_address(accept_address),
+        .request_written(request_written),
+        .request_error(request_error),
+        .m_response_valid(response_valid),
+        .m_response_ready(response_ready),
+        .m_response_cmd(response_cmd),
+        .unread_valid(failed_valid && failed_response),
+        .unread_qp(failed_qp),
+        .m_notice_valid(m_notice_valid),
+        .m_notice_ready(m_notice_ready),
+        .m_notice(m_notice),
         .other_valid(cnp_valid || (good_valid && event_opcode != OPCODE_ACK)),
         .other_opcode(event_opcode),
         .other_qpn(event_qpn[7:0]),
@@ -397,6 +430,24 @@ module ernic #(
         .m_axi_rready(entry_rready)
     );
 
+    wire        level_0_valid;
+    wire        level_0_ready;
+    wire [`EB_CMD_WIDTH-1:0] level_0_cmd;
+
+    ernic_response_mux level_0 (
+        .clk(clk),
+        .rst(rst),
+        .s0_cmd_valid(notify_valid),
+        .s0_cmd_ready(notify_ready),
+        .s0_cmd(notify_cmd),
+        .s1_cmd_valid(response_valid),
+        .s1_cmd_ready(response_ready),
+        .s1_cmd(response_cmd),
+        .m_cmd_valid(level_0_valid),
+        .m_cmd_ready(level_0_ready),
+        .m_cmd(level_0_cmd)
+    );
+
     // verilator lint_off PINCONNECTEMPTY
     // Bursts have one kind and size.
     ernic_launch launch (
@@ -405,9 +456,9 @@ module ernic #(
         .purge_valid(purge_valid),
         .purge_qp(purge_qp),
         .paused_classes(paused_classes),
-        .s_response_valid(notify_valid),
-        .s_response_ready(notify_ready),
-        .s_response_cmd(notify_cmd),
+        .s_response_valid(level_0_valid),
+        .s_response_ready(level_0_ready),
+        .s_response_cmd(level_0_cmd),
         .s_request_valid(request_valid),
         .s_request_level(request_level),
         .s_request_cmd(request_cmd),
@@ -577,17 +628,16 @@ module ernic #(
         .level(receive_level)
     );
 
-    // Requests are taken and thrown away: nobody acts on them yet.
     ernic_dispatch dispatch (
-        .engine_enabled(1'b1),
+        .engine_enabled(receive_enabled),
         .s_ticket_valid(ticket_valid),
         .s_ticket_ready(ticket_ready),
         .s_ticket(ticket),
         .m_ack_valid(ack_valid),
         .m_ack_ready(ack_ready),
         .m_ack_is_read(ack_is_read),
-        .m_request_valid(),
-        .m_request_ready(1'b1),
+        .m_request_valid(asked_valid),
+        .m_request_ready(asked_ready),
         .m_order_valid(order_valid),
         .m_order_ready(order_ready),
         .m_order_discard(order_discard),
@@ -613,14 +663,14 @@ module ernic #(
         .s_read_ready(decision_ready),
         .s_read_accept(decision_accept),
         .s_read_address(decision_address),
-        .s_request_valid(1'b1),
-        .s_request_ready(),
-        .s_request_accept(1'b0),
-        .s_request_address(64'd0),
+        .s_request_valid(accept_valid),
+        .s_request_ready(accept_ready),
+        .s_request_accept(accept_accept),
+        .s_request_address(accept_address),
         .m_read_written(read_written),
         .m_read_error(),
-        .m_request_written(),
-        .m_request_error(),
+        .m_request_written(request_written),
+        .m_request_error(request_error),
         .s_beat_valid(beat_valid),
         .s_beat_ready(beat_ready),
         .s_beat_end(beat_end),

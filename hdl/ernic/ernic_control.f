@@ -1,8 +1,8 @@
 ../lib/sync_fifo.v
-ernic_qp_arbiter.v
+ernic_respond.f
+../lib/axi_write_mux.f
 ernic_qp_config.v
 ernic_qp_doorbell.v
-ernic_memory_regions.v
 ernic_registers.v
 ernic_wqe_fetch.v
 ernic_wqe_table.v

@@ -10,6 +10,7 @@
 `timescale 1ns / 1fs
 `default_nettype none
 `include "ernic_command.vh"
+`include "ernic_ticket.vh"
 
 module ernic_control #(
     // Queue pairs, QP1 (management) included. 2 to 255.
@@ -24,6 +25,8 @@ module ernic_control #(
     parameter WQE_BUFFER = 32,
     // Acknowledgements waiting. Power of two, at least 2.
     parameter ACK_QUEUE = 32,
+    // READs of peers that may wait for their answer. Power of two, 2 to 64.
+    parameter READ_JOBS = 4,
     // Core clocks in 4.096 us, for times-out while XRNICADCONF.TICK_WIDTH is 0. 1 to 65536.
     parameter TICK_CLOCKS = 1320
 ) (
@@ -128,6 +131,32 @@ module ernic_control #(
     output wire [31:0]  release_address,
     output wire [31:0]  release_bytes,
     output wire         release_complete,
+
+    // Packets are taken at all.
+    output wire         receive_enabled,
+    // Requests, decisions about their data, how many of the accepted ones are written; an error comes with the count's step.
+    input  wire         s_request_valid,
+    output wire         s_request_ready,
+    input  wire [`EB_TICKET_WIDTH-1:0] s_request_ticket,
+    output wire         m_accept_valid,
+    input  wire         m_accept_ready,
+    output wire         m_accept_accept,
+    output wire [63:0]  m_accept_address,
+    input  wire [7:0]   request_written,
+    input  wire         request_error,
+    // Acknowledgements and READ responses to be sent; memory did not give a READ response's payload.
+    output wire         m_response_valid,
+    input  wire         m_response_ready,
+    output wire [`EB_CMD_WIDTH-1:0] m_response_cmd,
+    input  wire         unread_valid,
+    // verilator lint_off UNUSEDSIGNAL
+    // As many bits as there are queue pairs.
+    input  wire [7:0]   unread_qp,
+    // verilator lint_on UNUSEDSIGNAL
+    // Immediate data (PG332): [31:0] data, [39:32] type, [47:40] queue pair, [55:48] receive queue index.
+    output wire         m_notice_valid,
+    input  wire         m_notice_ready,
+    output wire [63:0]  m_notice,
 
     // AXI4 master: send queue entries in, completions out.
     output wire [63:0]  m_axi_awaddr,
@@ -381,6 +410,59 @@ module ernic_control #(
     assign purge_valid = clear_valid;
     assign purge_qp = {{(8-QP_WIDTH){1'b0}}, access_qp};
 
+    wire                   access_settable;
+    wire                   respond_busy;
+    wire [31:0]            status_request;
+    wire [23:0]            status_msn;
+    wire [63:8]            status_buffer;
+    wire [15:0]            status_rq_index;
+    wire [NUM_QP-1:0]      qp_ended;
+    wire [55:0]            notice_oldest;
+    wire                   notice_pop;
+    wire [QP_WIDTH-1:0]    respond_qp;
+    wire                   send_in_valid;
+    wire                   datagram_in_valid;
+    wire                   duplicate_valid;
+    wire                   refused_valid;
+    wire                   not_ready_valid;
+    wire                   reply_valid;
+    wire [QP_WIDTH-1:0]    reply_qp;
+    wire                   reply_is_read;
+    wire [1:0]             reply_ack_type;
+    wire                   ended_valid;
+    wire [QP_WIDTH-1:0]    ended_qp;
+    wire [4:0]             ended_code;
+    wire                   rq_interrupt_valid;
+    wire [QP_WIDTH-1:0]    rq_interrupt_qp;
+    wire                   notice_lost_valid;
+    wire                   data_error;
+    wire                   index_error;
+
+    // Completions, and indices of receive queues, share the port.
+    wire [63:0]            entry_awaddr;
+    wire [7:0]             entry_awlen;
+    wire [2:0]             entry_awsize;
+    wire                   entry_awvalid;
+    wire                   entry_awready;
+    wire [511:0]           entry_wdata;
+    wire [63:0]            entry_wstrb;
+    wire                   entry_wlast;
+    wire                   entry_wvalid;
+    wire                   entry_wready;
+    wire                   entry_bvalid;
+    wire                   entry_bready;
+    wire [63:0]            index_awaddr;
+    wire                   index_awvalid;
+    wire                   index_awready;
+    wire [511:0]           index_wdata;
+    wire [63:0]            index_wstrb;
+    wire                   index_wvalid;
+    wire                   index_wready;
+    wire                   index_bvalid;
+    wire                   index_bready;
+
+    assign receive_enabled = engine_enabled;
+
     // The sweep covers 256 memory regions; queue pairs are fewer.
     wire sweep_qps = sweep_valid && {1'b0, sweep_entry} < NUM_QP;
     wire [QP_WIDTH-1:0] sweep_qp = sweep_entry[QP_WIDTH-1:0];
@@ -418,6 +500,7 @@ module ernic_control #(
         .access_write_qp(access_write_qp),
         .access_write_region(access_write_region),
         .access_write_memory(memory_write_valid),
+        .access_settable(access_settable),
         .load_qp(load_qp),
         .load_entry(load_entry),
         .load_offset(load_offset),
@@ -428,6 +511,7 @@ module ernic_control #(
         .config_data(config_data),
         .region_data(region_data),
         .memory_data(memory_read_data),
+        .respond_busy(respond_busy),
         .doorbell_valid(doorbell_valid),
         .doorbell_plain(doorbell_plain),
         .enabled_valid(enabled_valid),
@@ -461,6 +545,13 @@ module ernic_control #(
         .qp_fatal(qp_fatal),
         .qp_retried(qp_retried),
         .fatal_pointer(fatal_pointer),
+        .status_request(status_request),
+        .status_msn(status_msn),
+        .status_buffer(status_buffer),
+        .status_rq_index(status_rq_index),
+        .qp_ended(qp_ended),
+        .notice_oldest(notice_oldest),
+        .notice_pop(notice_pop),
         .doorbell_taken(posted_valid),
         .sent_valid(sent_valid),
         .sent_again(sent_again),
@@ -503,7 +594,25 @@ module ernic_control #(
         .requester_idle(requester_idle),
         .fetch_idle(fetch_idle),
         .ack_idle(ack_idle),
-        .acks_pending(acks_pending)
+        .acks_pending(acks_pending),
+        .respond_qp(respond_qp),
+        .send_in_valid(send_in_valid),
+        .datagram_in_valid(datagram_in_valid),
+        .duplicate_valid(duplicate_valid),
+        .refused_valid(refused_valid),
+        .not_ready_valid(not_ready_valid),
+        .reply_valid(reply_valid),
+        .reply_qp(reply_qp),
+        .reply_is_read(reply_is_read),
+        .reply_ack_type(reply_ack_type),
+        .ended_valid(ended_valid),
+        .ended_qp(ended_qp),
+        .ended_code(ended_code),
+        .rq_interrupt_valid(rq_interrupt_valid),
+        .rq_interrupt_qp(rq_interrupt_qp),
+        .notice_lost_valid(notice_lost_valid),
+        .data_error(data_error),
+        .index_error(index_error)
     );
 
     ernic_qp_config #(
@@ -649,20 +758,6 @@ module ernic_control #(
         cnp[`EB_CMD_TTL] = cnp_ttl;
         cnp[`EB_CMD_QP] = {{(8-QP_WIDTH){1'b0}}, cnp_qp};
     end
-
-    ernic_memory_regions regions (
-        .clk(clk),
-        .sweep_valid(sweep_valid),
-        .sweep_entry(sweep_entry),
-        .write_valid(access_write_region),
-        .write_entry(access_entry),
-        .write_offset(access_offset),
-        .write_data(access_data),
-        .read_load(access_load),
-        .read_entry(load_entry),
-        .read_offset(load_offset),
-        .read_data(region_data)
-    );
 
     ernic_qp_doorbell #(
         .NUM_QP(NUM_QP)
@@ -1078,10 +1173,133 @@ module ernic_control #(
         .status_load(access_load),
         .status_qp(load_qp),
         .status_head(status_head),
+        .m_axi_awaddr(entry_awaddr),
+        .m_axi_awlen(entry_awlen),
+        .m_axi_awsize(entry_awsize),
+        .m_axi_awburst(m_axi_awburst),
+        .m_axi_awvalid(entry_awvalid),
+        .m_axi_awready(entry_awready),
+        .m_axi_wdata(entry_wdata),
+        .m_axi_wstrb(entry_wstrb),
+        .m_axi_wlast(entry_wlast),
+        .m_axi_wvalid(entry_wvalid),
+        .m_axi_wready(entry_wready),
+        .m_axi_bresp(m_axi_bresp),
+        .m_axi_bvalid(entry_bvalid),
+        .m_axi_bready(entry_bready)
+    );
+
+    ernic_respond #(
+        .NUM_QP(NUM_QP),
+        .READ_JOBS(READ_JOBS)
+    ) respond (
+        .clk(clk),
+        .rst(rst),
+        .migreq(migreq),
+        .qp_enabled(qp_enabled),
+        .qp_fatal(qp_fatal),
+        .qp_ended(qp_ended),
+        .sweep_regions(sweep_valid),
+        .sweep_entry(sweep_entry),
+        .sweep_qps(sweep_qps),
+        .clear_valid(clear_valid),
+        .access_write_qp(access_write_qp),
+        .access_write_region(access_write_region),
+        .access_settable(access_settable),
+        .access_qp(access_qp),
+        .access_entry(access_entry),
+        .access_offset(access_offset),
+        .access_data(access_data),
+        .busy(respond_busy),
+        .access_load(access_load),
+        .load_qp(load_qp),
+        .load_entry(load_entry),
+        .load_offset(load_offset),
+        .region_data(region_data),
+        .status_request(status_request),
+        .status_msn(status_msn),
+        .status_buffer(status_buffer),
+        .status_rq_index(status_rq_index),
+        .notice_oldest(notice_oldest),
+        .notice_pop(notice_pop),
+        .s_request_valid(s_request_valid),
+        .s_request_ready(s_request_ready),
+        .s_ticket(s_request_ticket),
+        .m_decision_valid(m_accept_valid),
+        .m_decision_ready(m_accept_ready),
+        .m_decision_accept(m_accept_accept),
+        .m_decision_address(m_accept_address),
+        .written(request_written),
+        .written_error(request_error),
+        .unread_valid(unread_valid),
+        .unread_qp(unread_qp[QP_WIDTH-1:0]),
+        .m_cmd_valid(m_response_valid),
+        .m_cmd_ready(m_response_ready),
+        .m_cmd(m_response_cmd),
+        .m_notice_valid(m_notice_valid),
+        .m_notice_ready(m_notice_ready),
+        .m_notice(m_notice),
+        .m_fatal_valid(ended_valid),
+        .m_fatal_ready(1'b1),
+        .m_fatal_qp(ended_qp),
+        .m_fatal_code(ended_code),
+        .event_qp(respond_qp),
+        .send_valid(send_in_valid),
+        .datagram_valid(datagram_in_valid),
+        .duplicate_valid(duplicate_valid),
+        .refused_valid(refused_valid),
+        .not_ready_valid(not_ready_valid),
+        .sent_valid(reply_valid),
+        .sent_qp(reply_qp),
+        .sent_is_read(reply_is_read),
+        .sent_ack_type(reply_ack_type),
+        .interrupt_valid(rq_interrupt_valid),
+        .interrupt_qp(rq_interrupt_qp),
+        .notice_lost_valid(notice_lost_valid),
+        .data_error(data_error),
+        .doorbell_error(index_error),
+        .m_axi_awaddr(index_awaddr),
+        .m_axi_awvalid(index_awvalid),
+        .m_axi_awready(index_awready),
+        .m_axi_wdata(index_wdata),
+        .m_axi_wstrb(index_wstrb),
+        .m_axi_wvalid(index_wvalid),
+        .m_axi_wready(index_wready),
+        .m_axi_bresp(m_axi_bresp),
+        .m_axi_bvalid(index_bvalid),
+        .m_axi_bready(index_bready)
+    );
+
+    axi_write_mux writes (
+        .clk(clk),
+        .rst(rst),
+        .s0_axi_awaddr(entry_awaddr),
+        .s0_axi_awlen(entry_awlen),
+        .s0_axi_awsize(entry_awsize),
+        .s0_axi_awvalid(entry_awvalid),
+        .s0_axi_awready(entry_awready),
+        .s0_axi_wdata(entry_wdata),
+        .s0_axi_wstrb(entry_wstrb),
+        .s0_axi_wlast(entry_wlast),
+        .s0_axi_wvalid(entry_wvalid),
+        .s0_axi_wready(entry_wready),
+        .s0_axi_bvalid(entry_bvalid),
+        .s0_axi_bready(entry_bready),
+        .s1_axi_awaddr(index_awaddr),
+        .s1_axi_awlen(8'd0),
+        .s1_axi_awsize(3'd2),
+        .s1_axi_awvalid(index_awvalid),
+        .s1_axi_awready(index_awready),
+        .s1_axi_wdata(index_wdata),
+        .s1_axi_wstrb(index_wstrb),
+        .s1_axi_wlast(1'b1),
+        .s1_axi_wvalid(index_wvalid),
+        .s1_axi_wready(index_wready),
+        .s1_axi_bvalid(index_bvalid),
+        .s1_axi_bready(index_bready),
         .m_axi_awaddr(m_axi_awaddr),
         .m_axi_awlen(m_axi_awlen),
         .m_axi_awsize(m_axi_awsize),
-        .m_axi_awburst(m_axi_awburst),
         .m_axi_awvalid(m_axi_awvalid),
         .m_axi_awready(m_axi_awready),
         .m_axi_wdata(m_axi_wdata),
@@ -1089,7 +1307,6 @@ module ernic_control #(
         .m_axi_wlast(m_axi_wlast),
         .m_axi_wvalid(m_axi_wvalid),
         .m_axi_wready(m_axi_wready),
-        .m_axi_bresp(m_axi_bresp),
         .m_axi_bvalid(m_axi_bvalid),
         .m_axi_bready(m_axi_bready)
     );

@@ -19,7 +19,17 @@ module ernic_memory_regions (
     input  wire        read_load,
     input  wire [7:0]  read_entry,
     input  wire [7:0]  read_offset,
-    output reg  [31:0] read_data
+    output reg  [31:0] read_data,
+
+    // Responder: a whole entry, one cycle after the load.
+    input  wire        check_load,
+    input  wire [7:0]  check_entry,
+    output reg  [23:0] check_domain,
+    output reg  [63:0] check_virtual,
+    output reg  [63:0] check_buffer,
+    output reg  [7:0]  check_key,
+    output reg  [47:0] check_length,
+    output reg  [3:0]  check_access
 );
 
     reg  [23:0] protection_domain [0:255];
@@ -45,6 +55,14 @@ module ernic_memory_regions (
             if (sweep_valid || offset == `EB_ERNIC_MR_BUFRKEY) key[entry] <= data[7:0];
             if (sweep_valid || offset == `EB_ERNIC_MR_WRRDBUFLEN) length[entry] <= data;
             if (sweep_valid || offset == `EB_ERNIC_MR_ACCESSDESC) access[entry] <= {data[31:16], data[3:0]};
+        end
+        if (check_load) begin
+            check_domain <= protection_domain[check_entry];
+            check_virtual <= {virtual_msb[check_entry], virtual_lsb[check_entry]};
+            check_buffer <= {buffer_msb[check_entry], buffer_lsb[check_entry]};
+            check_key <= key[check_entry];
+            check_length <= {access[check_entry][19:4], length[check_entry]};
+            check_access <= access[check_entry][3:0];
         end
         if (read_load) begin
             case ({12'd0, read_offset})

@@ -58,6 +58,8 @@ module ernic_registers #(
     output wire                access_write_qp,
     output wire                access_write_region,
     output wire                access_write_memory,
+    // Positions of `access_qp` are software's to set.
+    output wire                access_settable,
     output wire [QP_WIDTH-1:0] load_qp,
     output wire [7:0]          load_entry,
     output wire [7:0]          load_offset,
@@ -68,6 +70,8 @@ module ernic_registers #(
     input  wire [31:0]         config_data,
     input  wire [31:0]         region_data,
     input  wire [31:0]         memory_data,
+    // The responder side is not done with an earlier write.
+    input  wire                respond_busy,
 
     // Doorbell, and a queue pair that was just enabled.
     output wire                doorbell_valid,
@@ -108,6 +112,15 @@ module ernic_registers #(
     input  wire [NUM_QP-1:0]   qp_fatal,
     input  wire [NUM_QP-1:0]   qp_retried,
     input  wire [15:0]         fatal_pointer,
+    input  wire [31:0]         status_request,
+    input  wire [23:0]         status_msn,
+    input  wire [63:8]         status_buffer,
+    input  wire [15:0]         status_rq_index,
+    // Queue pairs that have ended by what came in.
+    input  wire [NUM_QP-1:0]   qp_ended,
+    // Oldest notice of immediate data; pop takes it.
+    input  wire [55:0]         notice_oldest,
+    output wire                notice_pop,
 
     // Events to count and report. Queue pairs are given as index or, from the wire, as number.
     input  wire                doorbell_taken,
@@ -152,7 +165,27 @@ module ernic_registers #(
     input  wire                requester_idle,
     input  wire                fetch_idle,
     input  wire                ack_idle,
-    input  wire                acks_pending
+    input  wire                acks_pending,
+    // Of the responder side, with `respond_qp`: packet of a SEND taken, management datagram taken, duplicate, refused packet,
+    // receive queue found full; then packets it made, ended queue pairs, receive queues with an interrupt, and the rest.
+    input  wire [QP_WIDTH-1:0] respond_qp,
+    input  wire                send_in_valid,
+    input  wire                datagram_in_valid,
+    input  wire                duplicate_valid,
+    input  wire                refused_valid,
+    input  wire                not_ready_valid,
+    input  wire                reply_valid,
+    input  wire [QP_WIDTH-1:0] reply_qp,
+    input  wire                reply_is_read,
+    input  wire [1:0]          reply_ack_type,
+    input  wire                ended_valid,
+    input  wire [QP_WIDTH-1:0] ended_qp,
+    input  wire [4:0]          ended_code,
+    input  wire                rq_interrupt_valid,
+    input  wire [QP_WIDTH-1:0] rq_interrupt_qp,
+    input  wire                notice_lost_valid,
+    input  wire                data_error,
+    input  wire                index_error
 );
 
     // ------------------------------------------------------------------------------------------------------------ bus accesses
@@ -169,7 +202,7 @@ module ernic_registers #(
     reg         hit_memory;
     reg  [8:0]  global_offset;
     reg  [3:0]  commands;
-    wire        take = state == IDLE && s_reg_valid && !sweep_valid && commands == 4'd0;
+    wire        take = state == IDLE && s_reg_valid && !sweep_valid && commands == 4'd0 && !respond_busy;
 
     // Queue pairs begin at a multiple of 256.
     wire [9:0]  page = s_reg_addr[17:8] - QP_BASE[17:8];
@@ -246,6 +279,8 @@ module ernic_registers #(
     wire set_head = write_qp && qp_offset == `EB_ERNIC_QP_CQHEAD && settable;
     wire set_status = write_qp && qp_offset == `EB_ERNIC_QP_STATQP;
 
+    assign access_settable = settable;
+    assign notice_pop = state == ACCESS && !access_is_write && hit_global && offset == `EB_ERNIC_RQ_NOTICE_DATA;
     assign doorbell_plain = settable;
     assign doorbell_valid = write_qp && qp_offset == `EB_ERNIC_QP_SQPI && (enabled_now || settable);
     assign clear_valid = clears && fetch_command_valid && fetch_command_done;
@@ -375,19 +410,27 @@ module ernic_registers #(
 
     // -------------------------------------------------------------------------------------------------------------- interrupts
 
+    localparam [1:0] ACK_TYPE_ACK = 2'b00;
+    localparam [1:0] ACK_TYPE_RNR = 2'b01;
     localparam [4:0] DROP_NOT_ROCE = 5'd1;
+    localparam [4:0] DROP_NO_ROOM = 5'd29;
     localparam INT_PACKET_INVALID = 0;
+    localparam INT_MAD = 1;
+    localparam INT_RNR_SENT = 3;
     localparam INT_COMPLETION = 4;
     localparam INT_ILLEGAL_OPCODE = 5;
+    localparam INT_RQ_PACKET = 6;
     localparam INT_FATAL = 7;
     localparam INT_CNP = 8;
 
     reg  [8:0]         raised;
     reg  [NUM_QP-1:0]  completion_queues;
-    // As wide as the eight registers of 32 queue pairs each.
-    wire [255:0]       all_queues = {{(256-NUM_QP){1'b0}}, completion_queues};
-    wire [19:0]        queue_words = offset - `EB_ERNIC_CQINTSTS;
-    wire               queue_word_hit = queue_words < 20'd32;
+    reg  [NUM_QP-1:0]  receive_queues;
+    // As wide as the eight registers of 32 queue pairs each; those of receive queues come first.
+    wire [19:0]        queue_words = offset - `EB_ERNIC_RQINTSTS;
+    wire               queue_word_hit = queue_words < 20'd64;
+    wire               completion_word = queue_words[5];
+    wire [255:0]       all_queues = {{(256-NUM_QP){1'b0}}, completion_word ? completion_queues : receive_queues};
     wire [255:0]       all_scheduled = {{(256-NUM_QP){1'b0}}, cnp_scheduled};
     wire [19:0]        scheduled_words = offset - `EB_ERNIC_CNPSCHDSTS;
     wire               scheduled_word_hit = scheduled_words < 20'd32;
@@ -397,29 +440,42 @@ module ernic_registers #(
     // verilator lint_on UNUSEDSIGNAL
 
     // Frames for somebody else, or of another protocol, are dropped but not wrong.
-    wire invalid = drop_valid && drop_cause > DROP_NOT_ROCE;
+    wire invalid = drop_valid && drop_cause > DROP_NOT_ROCE && drop_cause != DROP_NO_ROOM;
+    wire no_room = drop_valid && drop_cause == DROP_NO_ROOM;
+    wire rnr_sent = reply_valid && !reply_is_read && reply_ack_type == ACK_TYPE_RNR;
 
     assign irq = |(raised & enabled_interrupts);
 
     always @(posedge clk) begin
         if (write_global && offset == `EB_ERNIC_INTSTS) raised <= raised & ~access_data[8:0];
-        if (invalid) raised[INT_PACKET_INVALID] <= 1'b1;
+        if (invalid || refused_valid) raised[INT_PACKET_INVALID] <= 1'b1;
+        if (datagram_in_valid) raised[INT_MAD] <= 1'b1;
+        if (rnr_sent) raised[INT_RNR_SENT] <= 1'b1;
+        if (rq_interrupt_valid) raised[INT_RQ_PACKET] <= 1'b1;
         if (interrupt_valid) raised[INT_COMPLETION] <= 1'b1;
         if (illegal_valid) raised[INT_ILLEGAL_OPCODE] <= 1'b1;
-        if (fatal_valid) raised[INT_FATAL] <= 1'b1;
+        if (fatal_valid || ended_valid) raised[INT_FATAL] <= 1'b1;
         if (cnp_schedule_valid) raised[INT_CNP] <= 1'b1;
-        if (write_global && queue_word_hit) completion_queues <= completion_queues & ~acknowledged[NUM_QP-1:0];
+        if (write_global && queue_word_hit && completion_word) begin
+            completion_queues <= completion_queues & ~acknowledged[NUM_QP-1:0];
+        end
+        if (write_global && queue_word_hit && !completion_word) begin
+            receive_queues <= receive_queues & ~acknowledged[NUM_QP-1:0];
+        end
+        if (rq_interrupt_valid) receive_queues[rq_interrupt_qp] <= 1'b1;
         if (interrupt_valid) completion_queues[interrupt_qp] <= 1'b1;
         if (rst) begin
             raised <= 9'd0;
             completion_queues <= {NUM_QP{1'b0}};
+            receive_queues <= {NUM_QP{1'b0}};
         end
     end
 
     // ---------------------------------------------------------------------------------------------------------------- counters
 
-    localparam [1:0] ACK_TYPE_ACK = 2'b00;
     localparam [7:0] OPCODE_ACK = 8'h11;
+    localparam [7:0] READ_RESPONSE_FIRST = 8'h0d;
+    localparam [7:0] READ_RESPONSE_ONLY = 8'h10;
 
     reg [15:0]         acks_in;
     reg [15:0]         naks_in;
@@ -448,6 +504,18 @@ module ernic_registers #(
     reg [31:0]         cnps_out;
     reg [4:0]          last_fatal_code;
     reg [7:0]          last_fatal_qpn;
+    reg [15:0]         sends_in;
+    reg [15:0]         read_responses_in;
+    reg [15:0]         datagrams_in;
+    reg [15:0]         duplicates_in;
+    reg [15:0]         acks_out;
+    reg [15:0]         naks_out;
+    reg [15:0]         rnrs_out;
+    reg [7:0]          rnr_qpn;
+    reg [31:0]         read_responses_out;
+    reg [31:0]         notices_lost;
+    reg [31:0]         frames_lost;
+    reg [NUM_QP-1:0]   rq_overflow;
 
     function [7:0] number_of;
         input [QP_WIDTH-1:0] index;
@@ -472,7 +540,28 @@ module ernic_registers #(
         if (command_waits) held_back <= 1'b1;
         if (packet_in) packets_in <= packets_in + 16'd1;
         if (drop_valid) packets_dropped <= packets_dropped + 16'd1;
-        if (invalid) packets_invalid <= packets_invalid + 16'd1;
+        if (invalid || refused_valid) packets_invalid <= packets_invalid + {15'd0, invalid} + {15'd0, refused_valid};
+        if (no_room) frames_lost <= frames_lost + 32'd1;
+        if (send_in_valid) sends_in <= sends_in + 16'd1;
+        if (other_valid && other_opcode >= READ_RESPONSE_FIRST && other_opcode <= READ_RESPONSE_ONLY) begin
+            read_responses_in <= read_responses_in + 16'd1;
+        end
+        if (datagram_in_valid) datagrams_in <= datagrams_in + 16'd1;
+        if (duplicate_valid) duplicates_in <= duplicates_in + 16'd1;
+        if (reply_valid && reply_is_read) read_responses_out <= read_responses_out + 32'd1;
+        if (reply_valid && !reply_is_read) begin
+            case (reply_ack_type)
+                ACK_TYPE_ACK: acks_out <= acks_out + 16'd1;
+                ACK_TYPE_RNR: begin
+                    rnrs_out <= rnrs_out + 16'd1;
+                    rnr_qpn <= number_of(reply_qp);
+                end
+                default: naks_out <= naks_out + 16'd1;
+            endcase
+        end
+        if (notice_lost_valid) notices_lost <= notices_lost + 32'd1;
+        if (not_ready_valid) rq_overflow[respond_qp] <= 1'b1;
+        if (clear_valid) rq_overflow[access_qp] <= 1'b0;
         if (started_valid) entries_started <= entries_started + 16'd1;
         if (retry_valid) retries <= retries + 32'd1;
         if (doorbell_taken) doorbells <= doorbells + 32'd1;
@@ -484,10 +573,13 @@ module ernic_registers #(
         if (wait_valid) waits <= waits + 32'd1;
         if (cnp_in_valid) cnps_in <= cnps_in + 32'd1;
         if (cnp_out_valid) cnps_out <= cnps_out + 32'd1;
-        if (fetch_error || completion_error) bus_errors <= bus_errors + {30'd0, fetch_error} + {30'd0, completion_error};
+        bus_errors <= bus_errors + {31'd0, fetch_error} + {31'd0, completion_error} + {31'd0, data_error} + {31'd0, index_error};
         if (fatal_valid) begin
             last_fatal_code <= fatal_code;
             last_fatal_qpn <= number_of(ack_qp);
+        end else if (ended_valid) begin
+            last_fatal_code <= ended_code;
+            last_fatal_qpn <= number_of(ended_qp);
         end
         if (rst) begin
             acks_in <= 16'd0;
@@ -516,6 +608,18 @@ module ernic_registers #(
             cnps_out <= 32'd0;
             last_fatal_code <= 5'd0;
             last_fatal_qpn <= 8'd0;
+            sends_in <= 16'd0;
+            read_responses_in <= 16'd0;
+            datagrams_in <= 16'd0;
+            duplicates_in <= 16'd0;
+            acks_out <= 16'd0;
+            naks_out <= 16'd0;
+            rnrs_out <= 16'd0;
+            rnr_qpn <= 8'd0;
+            read_responses_out <= 32'd0;
+            notices_lost <= 32'd0;
+            frames_lost <= 32'd0;
+            rq_overflow <= {NUM_QP{1'b0}};
         end
     end
 
@@ -526,7 +630,7 @@ module ernic_registers #(
     wire [31:0] statqp = {
         1'b0, status_rnr_retries, 1'b0, status_retries, 1'b0, status_syndrome, 4'd0, qp_retried[access_qp],
         messages_in_flight == 16'd0, status_posted == status_started, 4'd0, status_completions_full, status_messages_full,
-        sq_full, 1'b0, qp_fatal[access_qp]
+        sq_full, rq_overflow[access_qp], qp_fatal[access_qp] || qp_ended[access_qp]
     };
     reg  [31:0] global_value;
     reg  [31:0] qp_value;
@@ -544,11 +648,20 @@ module ernic_registers #(
             `EB_ERNIC_RNR_WAITS: global_value = waits;
             `EB_ERNIC_BUS_ERRORS: global_value = bus_errors;
             `EB_ERNIC_LAST_FATAL: global_value = {16'd0, last_fatal_qpn, 3'd0, last_fatal_code};
-            `EB_ERNIC_INAMPKTCNT: global_value = {16'd0, acks_in};
+            `EB_ERNIC_RQ_NOTICE: global_value = {8'd0, notice_oldest[55:32]};
+            `EB_ERNIC_RQ_NOTICE_DATA: global_value = notice_oldest[31:0];
+            `EB_ERNIC_RQ_NOTICES_LOST: global_value = notices_lost;
+            `EB_ERNIC_FRAMES_LOST: global_value = frames_lost;
+            `EB_ERNIC_INSRRPKTCNT: global_value = {read_responses_in, sends_in};
+            `EB_ERNIC_INAMPKTCNT: global_value = {datagrams_in, acks_in};
+            `EB_ERNIC_OUTAMPKTCNT: global_value = {16'd0, acks_out};
+            `EB_ERNIC_OUTRNRPKTSTS: global_value = {rnrs_out, 8'd0, rnr_qpn};
+            `EB_ERNIC_OUTNAKPKTCNT: global_value = {16'd0, naks_out};
+            `EB_ERNIC_OUTRDRSPPKTCNT: global_value = read_responses_out;
             `EB_ERNIC_OUTIOPKTCNT: global_value = {writes_out, 16'd0};
             `EB_ERNIC_LSTINPKT: global_value = last_in;
             `EB_ERNIC_LSTOUTPKT: global_value = last_out;
-            `EB_ERNIC_ININVDUPCNT: global_value = {16'd0, packets_invalid};
+            `EB_ERNIC_ININVDUPCNT: global_value = {duplicates_in, packets_invalid};
             `EB_ERNIC_INNCKPKTSTS: global_value = {naks_taken, 8'd0, nak_qpn};
             `EB_ERNIC_WQEPROCSTS: global_value = {19'd0, held_back, 6'd0, requester_idle && fetch_idle, 4'd0, !requester_idle};
             `EB_ERNIC_QPMSTS: global_value = {entries_started, 14'd0, fetch_idle, 1'b0};
@@ -570,6 +683,11 @@ module ernic_registers #(
             `EB_ERNIC_QP_STATQP: qp_value = statqp;
             `EB_ERNIC_QP_STATCURSQPTR: qp_value = {16'd0, status_current & (status_depth - 16'd1)};
             `EB_ERNIC_QP_STATRESPSN: qp_value = {8'd0, status_oldest_psn};
+            `EB_ERNIC_QP_LSTRQREQ: qp_value = status_request;
+            `EB_ERNIC_QP_STATMSN: qp_value = {8'd0, status_msn};
+            `EB_ERNIC_QP_STATRQBUFCA: qp_value = {status_buffer[31:8], 8'd0};
+            `EB_ERNIC_QP_STATRQBUFCAMSB: qp_value = status_buffer[63:32];
+            `EB_ERNIC_QP_STATRQPIDB: qp_value = {16'd0, status_rq_index};
             `EB_ERNIC_QP_STATWQE: qp_value = {16'd0, status_started};
             default: qp_value = config_data;
         endcase

@@ -458,6 +458,17 @@ class ControlBench(Bench):
         *(f"s_ack_{name}" for name in ACK_FIELDS),
         *("port_rate", "port_size", "cnp_interval", "cnp_class", "cnp_in_valid", "m_cnp_ready"),
         *("good_valid", "good_marked", "good_opcode", "good_qpn"),
+        *(
+            "s_request_valid",
+            "s_request_ticket",
+            "m_accept_ready",
+            "request_written",
+            "request_error",
+            "m_response_ready",
+            "unread_valid",
+            "unread_qp",
+            "m_notice_ready",
+        ),
     )
 
     def __init__(self, dut: Any, *, seed: int = 1, latency: int = 20, stall: float = 0.0, queues: int = 4) -> None:

@@ -31,7 +31,7 @@ class EngineBench(Bench):
     """``ernic`` with a ring that answers after three cycles, a MAC, and a remote end that is told whole frames."""
 
     inputs = (
-        *("ring_read_data", "m_axis_mac_tready", "mac_pause_request", "m_axis_host_tready"),
+        *("ring_read_data", "m_axis_mac_tready", "m_notice_ready", "mac_pause_request", "m_axis_host_tready"),
         *("s_axis_host_tdata", "s_axis_host_tkeep", "s_axis_host_tvalid", "s_axis_host_tlast"),
         *("s_traffic_reg_valid", "s_traffic_reg_write", "s_traffic_reg_addr", "s_traffic_reg_wdata"),
         *("s_axis_mac_tdata", "s_axis_mac_tkeep", "s_axis_mac_tvalid", "s_axis_mac_tlast", "s_axis_mac_tuser"),

@@ -1,0 +1,12 @@
+../lib/sync_fifo.v
+ernic_qp_arbiter.v
+ernic_request_kind.v
+ernic_responder.v
+ernic_region_check.v
+ernic_respond_effects.v
+ernic_notices.v
+ernic_receive_queue.v
+ernic_reply.v
+ernic_respond_config.v
+ernic_memory_regions.v
+ernic_respond.v
