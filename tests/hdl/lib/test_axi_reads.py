@@ -1,4 +1,4 @@
-"""Two AXI4 masters on one memory: nothing lost, nothing crossed, order kept, no address changed while it waits."""
+"""Two AXI4 read masters on one memory, and one on two: nothing lost or crossed, no address changed while it waits."""
 
 from __future__ import annotations
 
@@ -103,93 +103,6 @@ async def check_reads(dut, rate: float, seed: int) -> None:
     raise AssertionError(f"{[len(g) for g in got]} of {[len(w) for w in wanted]} words")
 
 
-class WriteMemory:
-    """The shared side: takes addresses and data, answers bursts; :meth:`step` is called once a clock."""
-
-    def __init__(self, dut, rng: random.Random, rate: float) -> None:
-        self.dut, self.random, self.rate = dut, rng, rate
-        self.addresses: list[list[tuple[int, ...]]] = [[], []]
-        self.words: list[list[tuple[int, ...]]] = [[], []]
-        self.answered = [0, 0]
-        self._order: deque[int] = deque()
-        self._answers: deque[int] = deque()
-        self._held: tuple[int, ...] | None = None
-        self._aw_ready = self._w_ready = 0
-        self._b_ready = [0, 0]
-        self._offered: int | None = None
-
-    def step(self) -> None:
-        self._address()
-        self._data()
-        self._answer()
-        self._aw_ready = pauses(self.dut, "m_axi_awready", self.random, self.rate)
-        self._w_ready = pauses(self.dut, "m_axi_wready", self.random, self.rate)
-        self._b_ready = [pauses(self.dut, f"s{n}_axi_bready", self.random, self.rate) for n in MASTERS]
-        if self._offered is None and self._answers and self.random.random() < self.rate:
-            self._offered = self._answers.popleft()
-        self.dut.m_axi_bvalid.value = int(self._offered is not None)
-
-    def _address(self) -> None:
-        if not int(self.dut.m_axi_awvalid.value):
-            assert self._held is None, "address withdrawn"
-            return
-        address = tuple(int(getattr(self.dut, f"m_axi_aw{name}").value) for name in ("addr", "len", "size"))
-        assert self._held in (None, address), "address changed while it waited"
-        self._held = None if self._aw_ready else address
-        if self._aw_ready:
-            self._order.append(address[0] & 1)
-            self.addresses[address[0] & 1].append(address)
-
-    def _data(self) -> None:
-        if not int(self.dut.m_axi_wvalid.value) or not self._w_ready:
-            return
-        word = tuple(int(getattr(self.dut, f"m_axi_w{name}").value) for name in ("data", "strb", "last"))
-        assert self._order, "data before their address"
-        assert word[0] & 1 == self._order[0], "data out of order"
-        self.words[self._order[0]].append(word)
-        if word[2]:
-            self._answers.append(self._order.popleft())
-
-    def _answer(self) -> None:
-        if self._offered is None:
-            return
-        valid = [bool(int(getattr(self.dut, f"s{n}_axi_bvalid").value)) for n in MASTERS]
-        assert valid == [n == self._offered for n in MASTERS]
-        if self._b_ready[self._offered]:
-            assert int(self.dut.m_axi_bready.value)
-            self.answered[self._offered] += 1
-            self._offered = None
-
-
-async def check_writes(dut, rate: float, seed: int) -> None:
-    rng = random.Random(seed)
-    addresses = [Channel(dut, f"s{n}_axi_aw", ("addr", "len", "size"), rng, rate) for n in MASTERS]
-    data = [Channel(dut, f"s{n}_axi_w", ("data", "strb", "last"), rng, rate) for n in MASTERS]
-    names = ("awaddr", "awlen", "awsize", "awvalid", "wdata", "wstrb", "wlast", "wvalid", "bready")
-    inputs = [f"s{n}_axi_{name}" for n in MASTERS for name in names]
-    await begin(dut, (*inputs, "m_axi_awready", "m_axi_wready", "m_axi_bvalid"))
-    for n in MASTERS:
-        for _ in range(BURSTS):
-            length = rng.randrange(8)
-            addresses[n].queue.append((rng.getrandbits(62) << 1 | n, length, rng.choice((2, 3, 6))))
-            data[n].queue.extend(
-                (rng.getrandbits(511) << 1 | n, rng.getrandbits(64), int(beat == length)) for beat in range(length + 1)
-            )
-    words = [list(channel.queue) for channel in data]
-    sent = [list(channel.queue) for channel in addresses]
-    memory = WriteMemory(dut, rng, rate)
-    for _ in range(20000):
-        await RisingEdge(dut.clk)
-        memory.step()
-        for channel in (*addresses, *data):
-            channel.drive()
-        if memory.answered == [BURSTS, BURSTS]:
-            assert memory.words == words
-            assert memory.addresses == sent
-            return
-    raise AssertionError(f"{memory.answered} of {BURSTS} answers each")
-
-
 async def check_split(dut, rate: float, seed: int) -> None:
     """Bursts to two memories of their own speeds: each word comes once, in the order of the bursts."""
     rng = random.Random(seed)
@@ -252,18 +165,7 @@ async def axi_read_mux_with_pauses(dut):
         await check_reads(dut, rate, 2)
 
 
-@cocotb.test()
-async def axi_write_mux(dut):
-    await check_writes(dut, 1.0, 3)
-
-
-@cocotb.test()
-async def axi_write_mux_with_pauses(dut):
-    for rate in (0.7, 0.3):
-        await check_writes(dut, rate, 4)
-
-
 @pytest.mark.parametrize("simulator", SIMULATORS)
-@pytest.mark.parametrize("module", ["axi_read_mux", "axi_write_mux", "axi_read_split"])
-def test_axi_muxes(module, simulator):
+@pytest.mark.parametrize("module", ["axi_read_mux", "axi_read_split"])
+def test_axi_reads(module, simulator):
     run_module(f"lib/{module}", __name__, simulator, testcase=f"{module},{module}_with_pauses")
