@@ -489,7 +489,6 @@ module ernic_registers #(
     reg [31:0]         retries;
     reg [31:0]         last_in;
     reg [31:0]         last_out;
-    reg [QP_WIDTH-1:0] last_out_qp;
     reg                held_back;
     reg [31:0]         packets_again;
     reg [31:0]         doorbells;
@@ -533,10 +532,9 @@ module ernic_registers #(
         end
         if (sent_valid) begin
             writes_out <= writes_out + 16'd1;
-            last_out_qp <= sent_qp;
             if (sent_again) packets_again <= packets_again + 32'd1;
         end
-        if (command_taken) last_out <= {command_psn, number_of(last_out_qp), command_opcode};
+        if (command_taken) last_out <= {command_psn, number_of(sent_qp), command_opcode};
         if (command_waits) held_back <= 1'b1;
         if (packet_in) packets_in <= packets_in + 16'd1;
         if (drop_valid) packets_dropped <= packets_dropped + 16'd1;

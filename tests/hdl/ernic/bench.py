@@ -238,10 +238,10 @@ class Queue:
             if freed.address != (work.local_address + self.freed[index]) % RING_BYTES:
                 return False
             acked, whole = self.acked_bytes(index)
-            if self.freed[index] + freed.length > acked:
-                return False  # not acknowledged here; another queue pair's message may begin at the same address
-            self.freed[index] += freed.length
-            assert freed.complete == (whole and self.freed[index] == work.length), (freed, work)
+            reached = self.freed[index] + freed.length
+            if reached > acked or freed.complete != (whole and reached == work.length):
+                return False  # not acknowledged like this; another queue pair's message may begin at the same address
+            self.freed[index] = reached
             self.freed_complete[index] = freed.complete
             if not freed.complete:
                 assert (freed.address + freed.length) % GRANULE == 0, "part of a granule freed"
