@@ -81,6 +81,8 @@ class Connection:
 
     def __init__(self, device: Device, transport: str = "RC") -> None:
         self._device = device
+        self.unreliable = transport != "RC"
+        """Frames may be lost on their way."""
         try:
             with new_event_descriptors() as found:
                 self._channel = CompChannel(device.context)

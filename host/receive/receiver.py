@@ -176,9 +176,10 @@ class Receiver:
                 f"immediate 0x{arrival.immediate:08x} names slot {slot}; queue pair {queue_pair} has {self._slots_each}"
             )
         memory = self._memories[queue_pair * self._slots_each + slot]
-        # Slots are used in turn. One that is passed over belongs to a frame that was lost on its way (an unreliable
-        # connection does that), and goes back to the sender with those before it.
-        for _ in range((slot - self._next_slots[queue_pair]) % self._slots_each):
+        # Slots are used in turn. One that is passed over on an unreliable connection belongs to a frame that was lost
+        # on its way, and goes back to the sender with those before it.
+        passed_over = (slot - self._next_slots[queue_pair]) % self._slots_each
+        for _ in range(passed_over if self._connections[queue_pair].unreliable else 0):
             self._orders[queue_pair].release(self._orders[queue_pair].arrived())
         self._next_slots[queue_pair] = (slot + 1) % self._slots_each
         held = (queue_pair, slot) in self._held

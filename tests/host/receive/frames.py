@@ -29,8 +29,9 @@ def frame(sequence: int = SEQUENCE, *, link_errors: int = 0, seed: int = 1) -> n
 class Arrivals:
     """Offers what a connection offers the receiver: completions, without a device."""
 
-    def __init__(self, pool: MemoryPool) -> None:
+    def __init__(self, pool: MemoryPool, *, unreliable: bool = False) -> None:
         self._pool = pool
+        self.unreliable = unreliable
         self._waiting: list[Arrival] = []
         self.failure: str | None = None
         self.reposted = 0

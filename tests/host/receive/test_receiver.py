@@ -25,7 +25,7 @@ def test_samples_are_the_memory_itself(parts):
     pool, arrivals, receiver = parts
     arrivals.write(2, SEQUENCE, frame())
     (received,) = receiver.poll()
-    assert received.ok and (received.slot, received.sequence, received.index) == (2, SEQUENCE, 2)
+    assert received.ok and (received.slot, received.sequence, received.index) == (2, SEQUENCE, 0)
     assert received.samples.dtype == np.int16 and np.array_equal(received.samples, samples())
     assert received.samples.ctypes.data == pool.slot_address(2) + 64
     assert arrivals.reposted == 1
@@ -48,6 +48,7 @@ def test_credit_is_the_unbroken_run(parts):
 def test_a_slot_that_is_passed_over_goes_back_with_those_before_it(parts):
     """A frame that an unreliable connection lost never arrives; the next one tells."""
     _, arrivals, receiver = parts
+    arrivals.unreliable = True
     for slot, sequence in ((0, SEQUENCE), (3, SEQUENCE + 3), (1, SEQUENCE + 5)):
         arrivals.write(slot, sequence, frame(sequence))
     first, second, third = receiver.poll()
@@ -119,7 +120,7 @@ def test_two_queue_pairs_have_their_own_slots():
     (received,) = receiver.poll()
     assert received.ok and (received.queue_pair, received.slot) == (1, 1)
     received.release()
-    assert (receiver.released(0), receiver.released(1)) == (0, 2)  # slot 0 was passed over
+    assert (receiver.released(0), receiver.released(1)) == (0, 1)  # in any order, on a reliable connection
     with pytest.raises(ValueError, match="shared equally"):
         Receiver(pairs, MemoryPool(3, 4096))
 
