@@ -562,7 +562,7 @@ module ernic #(
         .s_axi_rready(chip_rready)
     );
 
-    // First beats are for measurement only; the rest is for parts that are not there yet.
+    // First beats are for measurement only.
     ernic_transmit #(
         .RING_BYTES(RING_BYTES)
     ) transmit (
@@ -668,6 +668,7 @@ module ernic #(
         .s_request_accept(accept_accept),
         .s_request_address(accept_address),
         .m_read_written(read_written),
+        // Not acted on: such a READ completes as if its data were good (README, known gaps).
         .m_read_error(),
         .m_request_written(request_written),
         .m_request_error(request_error),
