@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _BUFFER_BYTES = 4 << 20
 _LONGEST_FRAME = 65536
 _RETRY_SECONDS = 0.001
+_ENDING_SECONDS = 1.0
+"""The sockets of a peer go a little before its process does: how long to wait for that to be the cause."""
 TUN_SET_INTERFACE = 0x400454CA  # TUNSETIFF
 TUN_SET_PERSISTENT = 0x400454CB  # TUNSETPERSIST
 TUN_TAP_WITHOUT_HEADER = 0x0002 | 0x1000  # IFF_TAP | IFF_NO_PI
@@ -37,7 +39,7 @@ class _Wire:
         try:
             self._process = os.pidfd_open(address.process)  # becomes readable when the process ends
         except ProcessLookupError as error:
-            raise self._lost(f"its process {address.process} has ended") from error
+            raise self._ended() from error
         self._input = select.poll()
         self._output = select.poll()
         self._input.register(descriptor, select.POLLIN)
@@ -46,7 +48,7 @@ class _Wire:
             poller.register(self._process, select.POLLIN)
         if self._has_ended(self._input.poll(0)):
             os.close(self._process)
-            raise self._lost(f"its process {address.process} has ended")
+            raise self._ended()
 
     def send(self, frame: bytes) -> None:
         """Hand over one frame, within the send limit; raise :class:`PeerLost` when it passes or the peer ends."""
@@ -89,6 +91,15 @@ class _Wire:
     def _has_ended(self, events: list[tuple[int, int]]) -> bool:
         return any(descriptor == self._process for descriptor, _ in events)
 
+    def _failed(self, reason: str) -> PeerLost:
+        """Name the cause of a failed call: the end of the peer's process if it is ending, else ``reason``."""
+        ending = select.poll()
+        ending.register(self._process, select.POLLIN)
+        return self._ended() if ending.poll(_ENDING_SECONDS * 1000) else self._lost(reason)
+
+    def _ended(self) -> PeerLost:
+        return self._lost(f"its process {self._address.process} has ended")
+
     def _lost(self, reason: str) -> PeerLost:
         return PeerLost(f"lost the {self._address.peer}: {reason}{last_words(Path(self._address.log))}")
 
@@ -113,8 +124,9 @@ class DatagramWire(_Wire):
             self._socket.bind(address.local)
             self._socket.connect(address.remote)
         except OSError as error:
+            failure = self._failed(f"its socket cannot be opened ({error})")
             self.close()
-            raise self._lost(f"its socket cannot be opened ({error})") from error
+            raise failure from error
 
     def close(self) -> None:
         """Close the socket and remove its file."""
@@ -132,7 +144,7 @@ class DatagramWire(_Wire):
             if error.errno == errno.ENOBUFS:
                 time.sleep(_RETRY_SECONDS)  # not something that can be polled for
                 return False
-            raise self._lost(f"it does not take frames any more ({error})") from error
+            raise self._failed(f"it does not take frames any more ({error})") from error
         return True
 
     def _try_receive(self) -> bytes | None:
@@ -141,7 +153,7 @@ class DatagramWire(_Wire):
         except BlockingIOError:
             return None
         except OSError as error:
-            raise self._lost(f"no more frames can come ({error})") from error
+            raise self._failed(f"no more frames can come ({error})") from error
 
 
 class TapWire(_Wire):
@@ -170,7 +182,7 @@ class TapWire(_Wire):
         except BlockingIOError:
             return False
         except OSError as error:
-            raise self._lost(f"network device {self._address.local} takes no frames ({error})") from error
+            raise self._failed(f"network device {self._address.local} takes no frames ({error})") from error
         return True
 
     def _try_receive(self) -> bytes | None:
@@ -179,7 +191,7 @@ class TapWire(_Wire):
         except BlockingIOError:
             return None
         except OSError as error:
-            raise self._lost(f"network device {self._address.local} gives no frames ({error})") from error
+            raise self._failed(f"network device {self._address.local} gives no frames ({error})") from error
 
 
 def attach_tap(name: str) -> int:

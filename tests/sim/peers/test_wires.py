@@ -113,6 +113,17 @@ def test_socket_that_has_gone(tmp_path: Path, card: socket.socket):
             wire.send(b"x")
 
 
+def test_sockets_go_before_their_process(tmp_path: Path, card: socket.socket):
+    """What is told is that the process has ended, not the first thing that its end broke."""
+    with subprocess.Popen(["sleep", "0.3"]) as process, open_wire(address(tmp_path, process.pid)) as wire:
+        card.close()
+        with pytest.raises(PeerLost, match="has ended"):
+            wire.send(b"x")
+    (tmp_path / "card").unlink()
+    with subprocess.Popen(["sleep", "0.3"]) as process, pytest.raises(PeerLost, match="has ended"):
+        open_wire(address(tmp_path, process.pid))
+
+
 def test_peer_that_was_never_there(tmp_path: Path):
     with pytest.raises(PeerLost, match="cannot be opened"):
         open_wire(address(tmp_path, os.getpid()))
