@@ -21,6 +21,12 @@ Kind = Literal[
     "clock",
     "restart",
     "sysref",
+    "sysref_missing",
+    "sysref_once",
+    "sysref_period",
+    "sysref_jitter",
+    "sender_multiframe",
+    "sender_scrambling",
     "delay",
     "rotation",
     "late",
@@ -62,6 +68,12 @@ KEYS: dict[str, Keys] = {
     "clock": Keys(("lane", "beats"), (*_PLACE, "octets", "times")),
     "restart": Keys(("link",), (*_PLACE, "beats")),
     "sysref": Keys(("beats",), _PLACE),
+    "sysref_missing": Keys(()),
+    "sysref_once": Keys((), ("beats",)),
+    "sysref_period": Keys(("beats",)),
+    "sysref_jitter": Keys(("beats",)),
+    "sender_multiframe": Keys(("frames",)),
+    "sender_scrambling": Keys(()),
     "delay": Keys(("lane", "octets")),
     "rotation": Keys(("octets",)),
     "late": Keys(("link",), ("multiframes",)),
@@ -93,7 +105,8 @@ class LaneFault(BaseModel):
     shot: Annotated[int, Field(ge=0)] = 0
     sample: Annotated[int, Field(ge=0)] = 0
     beats: Annotated[int, Field(ge=1, le=100_000)] = 1000
-    """Link clocks: of a `lane_drop`, of commas of a `restart`, between slips of a `clock`; shift of a `sysref`."""
+    """Link clocks: of a `lane_drop`, of commas of a `restart`, between slips of a `clock`; of a `sysref`, its shift,
+    its period, how far its jitter goes, or when its only pulse comes."""
     octets: Annotated[int, Field(ge=-512, le=512)] = 4
     """Length of a ``burst``; what a ``slip`` or ``clock`` loses (negative: repeats); a ``delay``, a ``rotation``."""
     times: Annotated[int, Field(ge=1, le=100)] = 8
@@ -106,6 +119,7 @@ class LaneFault(BaseModel):
     field: str = ""
     add: Annotated[int, Field(ge=-255, le=255)] = 1
     multiframes: Annotated[int, Field(ge=0, le=8)] = 1
+    frames: Annotated[int, Field(ge=3, le=32)] = 32
     value: Annotated[int, Field(ge=0, le=0x7FFF)] = 0
     channel: Annotated[int, Field(ge=0, le=255)] | None = None
     other: Annotated[int, Field(ge=0, le=255)] | None = None

@@ -24,6 +24,7 @@ from sim.adc import (
 from sim.adc.ilas import Sequence as AlignmentSequence
 from sim.adc.line import LineLevel
 from sim.scenario.lane_faults import LaneFault
+from sim.session.sysref import Sysref
 
 _BITS_A_BEAT = 40
 _ON_THE_LINE = ("line_bit", "line_slip")
@@ -86,10 +87,7 @@ class LaneFaults:
     ) -> AdcTransmitter:
         """Return a transmitter with the faults that are there from the beginning, and ready for the others."""
         wiring = wiring or LaneWiring(tuple(range(config.lanes)))
-        for fault in self._of("replacement"):
-            config = replace(config, replacement=fault.how)  # type: ignore[arg-type]
-        for fault in self._of("scrambler_seed"):
-            config = replace(config, scrambler_seed=fault.value)
+        config = self._sender(config)
         for fault in self._of("duplicate_channel"):
             source = _Doubled(source, _known(fault.channel), _known(fault.other))
         delays = np.random.default_rng(seed).integers(0, lane_skew_octets + 1, config.lanes).tolist()
@@ -121,6 +119,18 @@ class LaneFaults:
         if on_line:
             options["line"] = LineLevel(sorted(on_line), inverted=inverted)
         return AdcTransmitter(config, source, seed=seed, **options)
+
+    def _sender(self, config: LinkConfig) -> LinkConfig:
+        """Return what the converters are set up for when the receiver expects ``config``."""
+        for fault in self._of("replacement"):
+            config = replace(config, replacement=fault.how)  # type: ignore[arg-type]
+        for fault in self._of("scrambler_seed"):
+            config = replace(config, scrambler_seed=fault.value)
+        for fault in self._of("sender_multiframe"):
+            config = replace(config, frames_per_multiframe=fault.frames)
+        for _ in self._of("sender_scrambling"):
+            config = replace(config, scrambling=not config.scrambling)
+        return config
 
     def _deviations(self) -> dict[int, AlignmentSequence]:
         found: dict[int, AlignmentSequence] = {}
@@ -160,6 +170,18 @@ class LaneFaults:
     def drops(self, shot: int) -> list[tuple[int, LaneFault]]:
         """Lanes that die in the window of a shot or after it: the sample in which they do."""
         return [(fault.sample, fault) for fault in self._of("lane_drop") if fault.shot == shot]
+
+    def sysref(self, seed: int) -> Sysref:
+        """Return the SYSREF of the run, with what is wrong with it from the beginning."""
+        periods = [fault.beats for fault in self._of("sysref_period")]
+        waits = [fault.beats for fault in self._of("sysref_once")]
+        return Sysref(
+            seed,
+            missing=bool(self._of("sysref_missing")),
+            only_after=waits[-1] if waits else None,
+            period=periods[-1] if periods else None,
+            jitter=max((fault.beats for fault in self._of("sysref_jitter")), default=0),
+        )
 
     def sysref_shifts(self, shot: int) -> list[tuple[int, int]]:
         """Samples into the window of a shot from which on SYSREF is off, and by how many beats."""

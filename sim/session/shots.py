@@ -75,7 +75,8 @@ class ShotPlayer:
         self._scenario = scenario
         self._stopwatch = stopwatch
         self._converters = Converters(scenario)
-        self.epoch: Epoch = self._converters.epoch(acquisition.mode_of(0), 0)
+        self._sysref = self._converters.faults.sysref(scenario.seed)
+        self.epoch: Epoch = self._begin(acquisition.mode_of(0), 0)
         self._schedule: Schedule | None = None
         self._silent = False
         self._next_mode: Mode | None = None
@@ -86,7 +87,6 @@ class ShotPlayer:
         self._triggers = acquisition.triggers
         jitter = np.random.default_rng((scenario.seed, _JITTER_STREAM)).uniform(-1.0, 1.0, acquisition.shots)
         self._jitter_ns = jitter * acquisition.jitter_ns
-        self._sysref_shifts: list[tuple[int, int]] = []
         self._releases: list[int] = []
         self._begun = Event()
         self.shots: list[Shot] = []
@@ -153,18 +153,19 @@ class ShotPlayer:
             request = await self._bench.lanes.request()
             self._begun.set()
 
+    def _begin(self, mode: Mode, first_beat: int) -> Epoch:
+        epoch = self._converters.epoch(mode, first_beat)
+        self._sysref.restart(first_beat, epoch.config.beats_per_multiframe * SYSREF_MULTIFRAMES)
+        return epoch
+
     def _supply(self, request: ChunkRequest, size: int) -> None:
         if self._next_mode is not None:
-            self.epoch = self._converters.epoch(self._next_mode, request.first_beat)
+            self.epoch = self._begin(self._next_mode, request.first_beat)
             self._next_mode, self._silent = None, False
-            self._sysref_shifts.clear()
             self._carry_drops(request.first_beat)
         side = np.zeros(size, np.uint8)
-        period = self.epoch.config.beats_per_multiframe * SYSREF_MULTIFRAMES
         self._place_shots(request.first_beat, side)
-        # The pulse after a shift has begun is off; so are all later ones, until another shift.
-        shift = sum(beats for from_beat, beats in self._sysref_shifts if from_beat < request.first_beat + size)
-        side[(self.epoch.first_beat + shift - request.first_beat) % period :: period] |= SIDE_SYSREF
+        side[self._sysref.pulses(request.first_beat, size)] |= SIDE_SYSREF
         if self._silent:
             lanes = self.epoch.config.lanes
             dead = np.full((size, lanes), FLAG_NOT_IN_TABLE, np.uint16)
@@ -252,7 +253,7 @@ class ShotPlayer:
             self._drops.append((self.epoch.first_beat + start, fault))
         for sample, shift in self._converters.faults.sysref_shifts(index):
             from_beat = beat + (shot.first_tick - tick + sample) * mode.clocks_a_sample
-            self._sysref_shifts.append((from_beat, shift))
+            self._sysref.shift(from_beat, shift)
         return shot
 
     @staticmethod

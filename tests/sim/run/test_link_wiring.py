@@ -116,3 +116,52 @@ def test_errors_are_reported_to_the_converters_that_go_on(tmp_path, enabled):
     assert outcome.code == 0, outcome.report["reasons"]
     assert outcome.simulated["error_reports"] == (3 if enabled else 0)
     assert outcome.simulated["link_counters"]["REINITIALISATIONS"] == 0
+
+
+FRAME_BEATS = 4
+"""Link clocks of a frame of 16 octets."""
+MULTIFRAME_BEATS = 32 * FRAME_BEATS
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [{"kind": "sysref_once"}, {"kind": "sysref_period", "beats": 3 * MULTIFRAME_BEATS}],
+    ids=["once", "another multiple"],
+)
+def test_any_sysref_that_fits_the_multiframes_will_do(tmp_path, fault):
+    outcome = wired(tmp_path, faults=[fault])
+    assert outcome.code == 0, outcome.report["reasons"]
+    assert causes(outcome) == STARTED
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [{"kind": "sysref_jitter", "beats": 1}, {"kind": "sysref_period", "beats": MULTIFRAME_BEATS + 1}],
+    ids=["jitter", "period"],
+)
+def test_a_sysref_off_the_multiframes_is_told_and_moves_nothing(tmp_path, fault):
+    outcome = wired(tmp_path, faults=[fault])
+    assert outcome.code == 1
+    assert outcome.report["bit_exact"] is True and outcome.report["frames"]["flagged"] == 2
+    assert causes(outcome) == STARTED | {"sysref_misaligned"}
+
+
+@pytest.mark.parametrize(
+    ("fault", "told"),
+    [
+        ({"kind": "sysref_missing"}, "SYSREF seen: False"),
+        ({"kind": "sender_multiframe", "frames": 16}, "did not come up"),
+    ],
+    ids=["no sysref", "other multiframes"],
+)
+def test_links_that_cannot_come_up_end_the_run_with_the_cause(tmp_path, fault, told):
+    outcome = wired(tmp_path, faults=[fault])
+    assert outcome.code == 1
+    assert told in " ".join(outcome.report["reasons"])
+
+
+def test_senders_that_scramble_otherwise_are_told_in_every_frame(tmp_path):
+    outcome = wired(tmp_path, faults=[{"kind": "sender_scrambling"}])
+    assert outcome.code == 1
+    assert outcome.report["frames"]["flagged"] == 2
+    assert causes(outcome) >= STARTED | {"ilas_mismatch"}

@@ -185,3 +185,12 @@ def test_a_doubled_channel_is_on_the_lanes() -> None:
 def test_sysref_shifts_are_those_of_the_shot() -> None:
     made = LaneFaults([LaneFault(kind="sysref", beats=3, shot=2, sample=7), LaneFault(kind="sysref", beats=1, shot=0)])
     assert made.sysref_shifts(2) == [(7, 3)] and made.sysref_shifts(1) == []
+
+
+def sent_otherwise(fault: LaneFault) -> LinkConfig:
+    return LaneFaults([fault]).transmitter(CONFIG, Noise(CONFIG.channels), seed=1, lane_skew_octets=0).config
+
+
+def test_a_sender_that_is_set_up_otherwise() -> None:
+    assert sent_otherwise(LaneFault(kind="sender_multiframe", frames=16)).frames_per_multiframe == 16
+    assert sent_otherwise(LaneFault(kind="sender_scrambling")).scrambling is not CONFIG.scrambling
