@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from sim.adc import characters, scrambler
 from sim.adc import ilas as alignment
 from sim.adc.beats import K_FLAGS, Beats, LaneDelay
-from sim.adc.config import LinkConfig
-from sim.adc.faults import BeatFault, Fault, Restart, Slip
+from sim.adc.config import OCTETS_PER_BEAT, LinkConfig
+from sim.adc.faults import BeatFault, Fault, OctetError, Restart, Slip
 from sim.adc.line import LineLevel
 from sim.adc.replacement import FrameEnds, replace
 from sim.adc.sample_source import SampleSource
@@ -38,11 +38,12 @@ class AdcTransmitter:
 
     ``lane_skew_octets`` draws a delay from 0 to that many octets for each lane from ``seed``; ``lane_delays`` gives
     them outright. ``jitter_octets`` draws a further one at each bring-up: lanes come out of a transceiver's alignment
-    differently each time. ``slip_octets`` keeps room for slips injected later; all lanes are that much later (those of
-    ``faults`` are provided for). ``lane_order[p]`` is the lane that physical lane ``p`` carries. ``ilas`` says which
-    lanes' alignment sequences are not as they should be. ``reaction_multiframes[k]`` is how many LMFC edges link ``k``
-    lets pass before it begins alignment; links in ``deaf`` do not listen to SYNC~ once they have begun. The lanes of
-    ``line`` go over the line bit by bit, last of all.
+    differently each time. ``slip_octets`` keeps room for slips injected later; all lanes are that much later (those
+    of ``faults`` are provided for). ``lane_order[p]`` is the lane that physical lane ``p`` carries. ``ilas`` says
+    which lanes' alignment sequences are not as they should be. ``reaction_multiframes[k]`` is how many LMFC edges
+    link ``k`` lets pass before it begins alignment; ``ilas_hits`` are octets (lane, place in the sequence) that
+    arrive with a wrong bit in the first alignment of their link, and only there. Links in ``deaf`` do not listen to
+    SYNC~ once they have begun. The lanes of ``line`` go over the line bit by bit, last of all.
     """
 
     def __init__(
@@ -57,6 +58,7 @@ class AdcTransmitter:
         slip_octets: int = 0,
         lane_order: Sequence[int] | None = None,
         ilas: Mapping[int, alignment.Sequence] | None = None,
+        ilas_hits: Iterable[tuple[int, int]] = (),
         reaction_multiframes: Sequence[int] | None = None,
         deaf: Iterable[int] = (),
         line: LineLevel | None = None,
@@ -78,6 +80,7 @@ class AdcTransmitter:
         self._jitter = np.random.default_rng((seed, 1))
         self._jitter_octets = jitter_octets
         self._order = None if lane_order is None else np.array(lane_order)
+        self._ilas_hits = list(ilas_hits)
         self.reaction_multiframes = list(reaction_multiframes or [0] * config.links)
         self._deaf = frozenset(deaf)
         self.line = line
@@ -219,6 +222,7 @@ class AdcTransmitter:
             return
         for link in ready:
             self._alignment_start[link] = start + self.reaction_multiframes[link] * config.beats_per_multiframe
+            self._hit_alignment(link)
             lanes = slice(link * config.lanes_per_link, (link + 1) * config.lanes_per_link)
             # A new alignment ends slips, and transceivers come up with another rotation.
             drawn = self._jitter.integers(0, self._jitter_octets + 1, config.lanes_per_link)
@@ -231,6 +235,15 @@ class AdcTransmitter:
         )
         origin = self.bring_ups[0].first_beat if self.bring_ups else first_beat
         self.bring_ups.append(BringUp(tuple(ready), first_beat, (first_beat - origin) // config.beats_per_frame))
+
+    def _hit_alignment(self, link: int) -> None:
+        start = self._alignment_start[link]
+        assert start is not None
+        hits = [(lane, place) for lane, place in self._ilas_hits if lane // self.config.lanes_per_link == link]
+        for lane, place in hits:
+            beat, octet = divmod(place, OCTETS_PER_BEAT)
+            self.inject(OctetError(lane, start + beat, octet, flip=1, seen="disparity"))
+            self._ilas_hits.remove((lane, place))
 
     def _fill(
         self, data: NDArray[np.uint32], flags: NDArray[np.uint16], links: Sequence[int], start: int | None

@@ -35,6 +35,7 @@ Kind = Literal[
     "ilas_sum",
     "ilas_length",
     "ilas_no_configuration",
+    "ilas_hit",
     "replacement",
     "scrambler_seed",
     "swap_lanes",
@@ -82,6 +83,7 @@ KEYS: dict[str, Keys] = {
     "ilas_sum": Keys(("lane",), ("add",)),
     "ilas_length": Keys(("lane", "multiframes")),
     "ilas_no_configuration": Keys(("lane",)),
+    "ilas_hit": Keys(("lane",), ("multiframes", "octets")),
     "replacement": Keys(("how",)),
     "scrambler_seed": Keys(("value",)),
     "swap_lanes": Keys(("lane", "other")),
@@ -108,7 +110,8 @@ class LaneFault(BaseModel):
     """Link clocks: of a `lane_drop`, of commas of a `restart`, between slips of a `clock`; of a `sysref`, its shift,
     its period, how far its jitter goes, or when its only pulse comes."""
     octets: Annotated[int, Field(ge=-512, le=512)] = 4
-    """Length of a ``burst``; what a ``slip`` or ``clock`` loses (negative: repeats); a ``delay``, a ``rotation``."""
+    """Length of a ``burst``; what a ``slip`` or ``clock`` loses (negative: repeats); a ``delay``, a ``rotation``;
+    the place of an ``ilas_hit`` in its multiframe."""
     times: Annotated[int, Field(ge=1, le=100)] = 8
     octet: Annotated[int, Field(ge=0, le=15)] = 0
     """Of the frame."""
@@ -156,6 +159,8 @@ class LaneFault(BaseModel):
             raise ValueError(f"octets = {self.octets}: a lane cannot be early")
         if self.kind == "rotation" and not 1 <= self.octets <= MOST_ROTATION:
             raise ValueError(f"octets = {self.octets}: rotation has 1 to {MOST_ROTATION}")
+        if self.kind == "ilas_hit" and (self.octets < 0 or self.multiframes > 3):
+            raise ValueError(f"octets = {self.octets}, multiframes = {self.multiframes}: ilas_hit has 0 to 512, 0 to 3")
         if self.kind == "clock" and self.octets % 4:
             raise ValueError(f"octets = {self.octets}: a clock that is off loses whole beats of 4")
         if self.kind == "ilas_length" and self.multiframes > 5:

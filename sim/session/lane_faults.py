@@ -106,6 +106,10 @@ class LaneFaults:
             ]
         if deviations := self._deviations():
             options["ilas"] = deviations
+        octets = config.octets_per_frame * config.frames_per_multiframe
+        options["ilas_hits"] = [
+            (_known(fault.lane), fault.multiframes * octets + fault.octets) for fault in self._of("ilas_hit")
+        ]
         swapped = list(range(config.lanes))
         for fault in self._of("swap_lanes"):
             a, b = _known(fault.lane), _known(fault.other)

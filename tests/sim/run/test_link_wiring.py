@@ -165,3 +165,17 @@ def test_senders_that_scramble_otherwise_are_told_in_every_frame(tmp_path):
     assert outcome.code == 1
     assert outcome.report["frames"]["flagged"] == 2
     assert causes(outcome) >= STARTED | {"ilas_mismatch"}
+
+
+@pytest.mark.parametrize(
+    ("place", "flagged"),
+    [({"multiframes": 0, "octets": 0}, False), ({"multiframes": 1, "octets": 4}, True)],
+    ids=["/R/", "configuration"],
+)
+def test_a_hit_on_an_alignment_sequence(tmp_path, place, flagged):
+    """Without its structure all start anew; a wrong field is told in every frame."""
+    outcome = wired(tmp_path, faults=[{"kind": "ilas_hit", "lane": 3, **place}])
+    assert outcome.report["bit_exact"] is True
+    assert outcome.report["frames"]["flagged"] == (2 if flagged else 0)
+    assert outcome.code == int(flagged)
+    assert outcome.simulated["link_counters"]["REINITIALISATIONS"] == int(not flagged)

@@ -70,6 +70,8 @@ def test_a_key_that_is_missing_or_means_nothing_is_refused(kind: str) -> None:
         ({"kind": "rotation", "octets": 9}, "rotation has 1 to 8"),
         ({"kind": "clock", "lane": 1, "beats": 9, "octets": 3}, "whole beats"),
         ({"kind": "ilas_length", "lane": 1, "multiframes": 6}, "allowed 0 to 5"),
+        ({"kind": "ilas_hit", "lane": 1, "octets": -1}, "ilas_hit has 0 to 512"),
+        ({"kind": "ilas_hit", "lane": 1, "multiframes": 4}, "ilas_hit has 0 to 512, 0 to 3"),
         ({"kind": "ilas_field", "lane": 1, "field": "xyz"}, "field = xyz: allowed are did"),
         ({"kind": "lane_drop", "lane": 1, "how": "never"}, "lane_drop has dead, stuck, commas"),
         ({"kind": "slip", "lane": 1, "octets": 4, "shot": 4}, "shot = 4: allowed 0 to 3"),

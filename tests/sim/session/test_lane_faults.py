@@ -194,3 +194,28 @@ def sent_otherwise(fault: LaneFault) -> LinkConfig:
 def test_a_sender_that_is_set_up_otherwise() -> None:
     assert sent_otherwise(LaneFault(kind="sender_multiframe", frames=16)).frames_per_multiframe == 16
     assert sent_otherwise(LaneFault(kind="sender_scrambling")).scrambling is not CONFIG.scrambling
+
+
+@pytest.mark.parametrize(("multiframes", "octets"), [(0, 0), (1, 4), (3, CONFIG.beats_per_multiframe * 4 - 1)])
+def test_an_octet_of_the_first_alignment_is_hit_and_no_other(multiframes: int, octets: int) -> None:
+    hit = LaneFaults([LaneFault(kind="ilas_hit", lane=2, multiframes=multiframes, octets=octets)])
+    transmitters = [
+        faults.transmitter(CONFIG, Noise(CONFIG.channels), seed=1, lane_skew_octets=0)
+        for faults in (hit, LaneFaults([]))
+    ]
+
+    def aligned() -> tuple[np.ndarray, np.ndarray]:
+        (data, flags), (clean, clean_flags) = [
+            (made.data, made.flags)
+            for transmitter in transmitters
+            for made in [(transmitter.beats(64, 0), transmitter.beats(SEQUENCE, 3))[1]]
+        ]
+        return (data ^ clean).view(np.uint8), flags ^ clean_flags
+
+    place = multiframes * CONFIG.beats_per_multiframe * 4 + octets
+    beat, octet = divmod(place, 4)
+    wrong, flags = aligned()
+    assert np.argwhere(wrong).tolist() == [[beat, 2 * 4 + octet]] and wrong[beat, 2 * 4 + octet] == 1
+    assert np.argwhere(flags).tolist() == [[beat, 2]]
+    again, flags = aligned()
+    assert not again.any() and not flags.any()
