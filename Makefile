@@ -11,6 +11,7 @@ FAULT_CASES ?= 2000
 FAULT_FIRST ?= 1
 FAULT_SEED ?=
 PROOF ?=
+PROGRAM ?=
 
 PYTHON := .venv/bin/python
 RUN_OPTIONS := $(if $(SIM),--simulator $(SIM)) $(if $(SEED),--seed $(SEED)) $(if $(PEER),--peer $(PEER)) $(if $(OUTPUT),--output $(OUTPUT)) $(if $(WAVES),$(if $(filter 0,$(WAVES)),--no-waves,--waves))
@@ -21,7 +22,7 @@ $(error WAVES=$(WAVES): allowed 0 (never), 1 (the whole run); without it, a fail
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup sim waves test test-faults formal lint bench synth registers clean
+.PHONY: help setup sim waves test test-faults programs formal lint bench synth registers clean
 
 help: ## list the targets and variables
 	@echo "EchoBench: RTL of an RDMA ultrasound front end against a real verbs stack."
@@ -35,6 +36,7 @@ help: ## list the targets and variables
 	@echo "  WAVES=1|0                 record a waveform (FST) of the whole run, or never; else only of a failure"
 	@echo "  OUTPUT=folder             where the run goes (default: build/runs/<scenario>)"
 	@echo "  FAULT_CASES=n             cases of 'make test-faults' (default: 2000); FAULT_SEED=n the one to repeat"
+	@echo "  PROGRAM=name              what 'make programs' runs (default: all)"
 	@echo "  PROOF=name                what 'make formal' runs (default: all proofs)"
 	@echo "  TESTS=path                what 'make test' runs (default: tests)"
 
@@ -54,6 +56,9 @@ test-faults: setup ## random faults on the receive link: FAULT_CASES of them, or
 	@rm -rf build/tests/jesd204b-coverage
 	@$(FAULT_OPTIONS) $(PYTHON) -m pytest -q -n 2 tests/hdl/jesd204b/test_jesd204b_campaign.py
 	@$(if $(FAULT_SEED),,$(PYTHON) -m tests.hdl.jesd204b.coverage)
+
+programs: setup ## run unmodified RDMA programs (perftest, pingpong) as peers: all, or those of PROGRAM
+	@$(PYTHON) -m sim programs $(PROGRAM)
 
 formal: setup ## prove properties of the RTL, all or the one of PROOF: FIFOs, buffers, ring, acknowledgements
 	@$(PYTHON) -m tests.formal $(PROOF)

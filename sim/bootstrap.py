@@ -45,6 +45,8 @@ DEBIAN_PACKAGES = {
     "iproute2": "network and RDMA set-up",
     "kmod": "kernel modules of the micro-VM",
     "tshark": "reads the captures in tests",
+    "ibverbs-utils": "unmodified programs as peers: ibv_*_pingpong",
+    "perftest": "unmodified programs as peers: ib_write_bw",
 }
 
 

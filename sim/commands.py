@@ -76,6 +76,18 @@ def bench() -> None:
 
 
 @application.command()
+def programs(
+    names: Annotated[list[str] | None, typer.Argument(help="programs to run; all without any")] = None,
+    peer: Annotated[str, typer.Option(help="auto, vm or host")] = "auto",
+    seed: Annotated[int, typer.Option(help="of data and PSNs")] = 1,
+) -> None:
+    """Run unmodified RDMA programs (perftest, pingpong) as peers of the engine."""
+    from sim.programs.run import main  # noqa: PLC0415
+
+    raise typer.Exit(main(names or [], peer, seed))
+
+
+@application.command()
 def synth() -> None:
     """Synthesise for UltraScale+ with yosys: area a subsystem, longest paths."""
     from sim.synthesis.report import main  # noqa: PLC0415

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address
 
 from host.control.platform import Platform
+from host.control.receive_queue import ReceiveQueue
 from host.control.registers import Register, register_map
 from host.control.work_queue import CQE_BYTES, WQE_BYTES, Completion, WorkRequest
 
@@ -13,9 +14,10 @@ _PMTU_CODES = {256: 0, 512: 1, 1024: 2, 2048: 3, 4096: 4}
 _ROCE_SOURCE_PORT = 0xC000
 _LAST_RECEIVED_OPCODE = 0x0A  # an ONLY opcode, so that the first packet passes the opcode sequence check
 _DEFAULT_PKEY = 0xFFFF
+_UNUSED_DEPTH = 16
 _TIME_TO_LIVE = 64
-TRANSPORTS = {"RC": 0, "UC": 1}
-"""Transports that carry WRITEs, and their codes in QPEXT."""
+TRANSPORTS = {"RC": 0, "UC": 1, "UD": 2}
+"""Transports and their codes in QPEXT."""
 _WRITE_EACH = 1 << 6
 
 
@@ -50,6 +52,10 @@ class QueueSettings:
     transport: str = "RC"
     write_each: bool = False
     """UC: each packet of a WRITE is a WRITE of its own."""
+    receive_psn: int = 0
+    """First PSN of the other end."""
+    queue_key: int = 0
+    """UD: of both ends."""
 
 
 @dataclass(frozen=True)
@@ -71,9 +77,12 @@ class QueueMemory:
 class QueuePair:
     """One data queue pair of the engine (``number`` counts from 2; 1 is the management queue pair)."""
 
-    def __init__(self, platform: Platform, number: int, memory: QueueMemory) -> None:
+    def __init__(
+        self, platform: Platform, number: int, memory: QueueMemory, receive_queue: ReceiveQueue | None = None
+    ) -> None:
         self._platform = platform
         self._memory = memory
+        self._receive_queue = receive_queue
         self._block = register_map()["ERNIC_QP"]
         self._depth = 0
         self._posted = 0
@@ -107,7 +116,9 @@ class QueuePair:
         ):
             await self._write(name, address & 0xFFFFFFFF)
             await self._write(f"{name}MSB", address >> 32)
-        await self._write("QDEPTH", 16 << 16 | settings.sq_depth)
+        receives = self._receive_queue
+        buffer_units = 0 if receives is None else await receives.prepare()
+        await self._write("QDEPTH", (_UNUSED_DEPTH if receives is None else receives.depth) << 16 | settings.sq_depth)
         await self._write("MACDESADDLSB", settings.remote.mac & 0xFFFFFFFF)
         await self._write("MACDESADDMSB", settings.remote.mac >> 32)
         await self._write("IPDESADDR1", int(settings.remote.ip))
@@ -115,13 +126,15 @@ class QueuePair:
         each = _WRITE_EACH if settings.write_each else 0
         await self._write("QPEXT", each | TRANSPORTS[settings.transport] << 4 | settings.level)
         await self._write("SQPSN", settings.start_psn)
-        await self._write("LSTRQREQ", _LAST_RECEIVED_OPCODE << 24 | 0xFFFFFF)
+        await self._write("QKEY", settings.queue_key)
+        await self._write("LSTRQREQ", _LAST_RECEIVED_OPCODE << 24 | settings.receive_psn - 1 & 0xFFFFFF)
         await self._write("QPADVCONF", _DEFAULT_PKEY << 16 | _TIME_TO_LIVE << 8 | settings.traffic_class)
         await self._write("TIMEOUTCONF", settings.rnr_retry << 11 | settings.retry_count << 8 | settings.timeout)
         self._platform.memory.write(self._memory.completion_doorbell, bytes(64))
         enable, completion_interrupt, software_doorbell, write_completions = 1 << 0, 1 << 3, 1 << 4, 1 << 5
         path_mtu = _PMTU_CODES[settings.pmtu] << 8
-        await self._write("QPCONF", path_mtu | write_completions | software_doorbell | completion_interrupt | enable)
+        bits = path_mtu | write_completions | software_doorbell | completion_interrupt | enable
+        await self._write("QPCONF", buffer_units << 16 | bits)
 
     @property
     def completion_range(self) -> tuple[int, int]:

@@ -17,18 +17,22 @@ class Opcode(IntEnum):
 
     WRITE = 0x00
     WRITE_IMMEDIATE = 0x01
+    SEND = 0x02
 
 
 @dataclass(frozen=True)
 class WorkRequest:
-    """One RDMA WRITE: ``length`` bytes from ring offset ``local_address`` to ``remote_address`` of the peer."""
+    """One message of ``length`` bytes from ``local_address``, for a WRITE to ``remote_address`` of the peer.
+
+    A local address below the ring's size is one in the ring, any other one in memory.
+    """
 
     identifier: int
     opcode: Opcode
     local_address: int
     length: int
-    remote_address: int
-    remote_key: int
+    remote_address: int = 0
+    remote_key: int = 0
     immediate: int = 0
 
     def pack(self) -> bytes:

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import json
-import os
 import platform
 import select
-import socket
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,22 +20,20 @@ from host.exchange import (
     Finish,
     FrameReceived,
     Hello,
-    PortStream,
     Ready,
     ReceiverQueuePair,
     Released,
-    SocketStream,
     Summary,
 )
 from host.receive.capture import CaptureWriter
 from host.receive.connection import Connection, ConnectionFailed
+from host.receive.control_stream import wait_for_control, write_status
 from host.receive.device import Device, DeviceError
 from host.receive.pool import MemoryPool, PoolError
 
 if TYPE_CHECKING:
     from host.receive.receiver import Frame, Receiver
 
-_PORTS = Path("/sys/class/virtio-ports")
 _ACTIVE_LIMIT_SECONDS = 5.0
 _HEARTBEAT_MS = 500
 EXIT_BAD_SETUP = 2
@@ -256,19 +251,7 @@ def serve(options: ServeOptions) -> int:
 
 
 def _open_control(options: ServeOptions, service: Service) -> Exchange:
-    kind, _, where = options.control.partition(":")
-    if kind == "port":
-        port = PortStream(_port_device(where))
-        _announce(options, service)
-        port.wait_connected()
-        return Exchange(port)
-    with contextlib.closing(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)) as listener:
-        Path(where).unlink(missing_ok=True)
-        listener.bind(where)
-        listener.listen(1)
-        _announce(options, service)
-        connected, _ = listener.accept()
-        return Exchange(SocketStream(connected))
+    return Exchange(wait_for_control(options.control, lambda: _announce(options, service)))
 
 
 def _neighbour(ip: str) -> str | None:
@@ -280,18 +263,10 @@ def _neighbour(ip: str) -> str | None:
     return None
 
 
-def _port_device(name: str) -> Path:
-    for entry in _PORTS.glob("*/name"):
-        if entry.read_text().strip() == name:
-            return Path("/dev") / entry.parent.name
-    raise DeviceError(f"no virtio serial port named {name!r}; is the module virtio_console loaded?")
-
-
 def _announce(options: ServeOptions, service: Service) -> None:
     if options.status is None:
         return
     hello = service.hello()
-    uptime = float(Path("/proc/uptime").read_text().split()[0])
     status = {
         "kernel": hello.kernel,
         "device": hello.device,
@@ -300,11 +275,8 @@ def _announce(options: ServeOptions, service: Service) -> None:
         "gid": hello.gid,
         "pmtu": hello.pmtu,
         "huge_pages": hello.huge_pages,
-        "uptime_seconds": uptime,
     }
-    unfinished = options.status.with_suffix(".tmp")
-    unfinished.write_text(json.dumps(status))
-    os.replace(unfinished, options.status)  # noqa: PTH105 - must be one step for whoever waits for the file
+    write_status(options.status, status)
 
 
 def _log(text: str) -> None:

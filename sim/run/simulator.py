@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -40,24 +41,36 @@ def run_session(plan: Plan, narrator: Narrator, doing: str = "streaming") -> Non
     """Run a stored plan to its end and show its progress; raise :class:`RunFailed` if it leaves no result."""
     command = [sys.executable, "-m", "sim.run.simulate", str(plan.path)]
     log_path = plan.directory / LOG
-    with log_path.open("wb") as log, narrator.working(doing) as show:
+    with narrator.working(doing) as show:
+        run_watched(command, log_path, lambda: show(f"{doing}: {_progress(plan)}"))
+    if not plan.result_path.exists():
+        failure = Failure.load(plan.failure_path)
+        raise RunFailed(failure.reason if failure else tail_of(log_path), failure)
+
+
+def run_watched(
+    command: list[str],
+    log_path: Path,
+    show: Callable[[], None],
+    limit_seconds: float = SESSION_LIMIT_SECONDS,
+) -> None:
+    """Run the simulator's process to its end, its output in ``log_path``, and ``show`` its progress.
+
+    Whatever ends this function ends the process and all that it started. Raise :class:`RunFailed` after the limit.
+    """
+    with log_path.open("wb") as log:
         process = subprocess.Popen(
             command, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, start_new_session=True
         )
         try:
-            deadline = time.monotonic() + SESSION_LIMIT_SECONDS
+            deadline = time.monotonic() + limit_seconds
             while process.poll() is None:
                 time.sleep(POLL_SECONDS)
-                show(f"{doing}: {_progress(plan)}")
+                show()
                 if time.monotonic() > deadline:
-                    raise RunFailed(
-                        f"the session did not end within {SESSION_LIMIT_SECONDS:.0f} s (wall); see {log_path.name}"
-                    )
+                    raise RunFailed(f"the session did not end within {limit_seconds:.0f} s (wall); see {log_path.name}")
         finally:
             _end(process)
-    if not plan.result_path.exists():
-        failure = Failure.load(plan.failure_path)
-        raise RunFailed(failure.reason if failure else _tail(log_path), failure)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -81,7 +94,7 @@ def _progress(plan: Plan) -> str:
     )
 
 
-def _tail(path: Path, lines: int = 25) -> str:
+def tail_of(path: Path, lines: int = 25) -> str:
     """Why a session ended that could not say it itself."""
     free = shutil.disk_usage(path.parent).free
     if free < LEAST_FREE_BYTES:

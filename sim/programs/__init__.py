@@ -1,0 +1,1 @@
+"""Unmodified RDMA programs as peers of the engine."""
