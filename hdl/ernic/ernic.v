@@ -168,6 +168,8 @@ module ernic #(
     wire [`EB_CMD_WIDTH-1:0] request_cmd;
     wire        purge_valid;
     wire [7:0]  purge_qp;
+    wire        flush_valid;
+    wire [7:0]  flush_qp;
     wire        failed_valid;
     wire [7:0]  failed_qp;
     wire        failed_response;
@@ -231,6 +233,7 @@ module ernic #(
     wire        decision_accept;
     wire [63:0] decision_address;
     wire [7:0]  read_written;
+    wire        read_error;
 
     // Reads of queue entries, and of payload.
     wire [63:0] entry_araddr;
@@ -351,6 +354,8 @@ module ernic #(
         .m_cmd(request_cmd),
         .purge_valid(purge_valid),
         .purge_qp(purge_qp),
+        .flush_valid(flush_valid),
+        .flush_qp(flush_qp),
         .failed_valid(failed_valid && !failed_response),
         .failed_qp(failed_qp),
         .report_valid(report_valid),
@@ -374,6 +379,7 @@ module ernic #(
         .m_decision_accept(decision_accept),
         .m_decision_address(decision_address),
         .read_writes_done(read_written),
+        .read_write_error(read_error),
         .receive_enabled(receive_enabled),
         .s_request_valid(asked_valid),
         .s_request_ready(asked_ready),
@@ -455,6 +461,8 @@ module ernic #(
         .rst(rst),
         .purge_valid(purge_valid),
         .purge_qp(purge_qp),
+        .flush_valid(flush_valid),
+        .flush_qp(flush_qp),
         .paused_classes(paused_classes),
         .s_response_valid(level_0_valid),
         .s_response_ready(level_0_ready),
@@ -668,8 +676,7 @@ module ernic #(
         .s_request_accept(accept_accept),
         .s_request_address(accept_address),
         .m_read_written(read_written),
-        // Not acted on: such a READ completes as if its data were good (README, known gaps).
-        .m_read_error(),
+        .m_read_error(read_error),
         .m_request_written(request_written),
         .m_request_error(request_error),
         .s_beat_valid(beat_valid),

@@ -2,7 +2,9 @@
 // thereby free in the ring and complete, and decides about retries.
 //
 // One event at a time: an acknowledgement or response from the queue, a packet of an unreliable transport that has left (which is all
-// the acknowledgement there will be), a timer that ran out, an entry that cannot be executed, or one left over after an error. A cumulative acknowledgement is walked message by message, three cycles each. (IBTA vol. 1, 9.7.5.1;
+// the acknowledgement there will be), a timer that ran out, something that ends the queue pair (an entry that cannot be executed,
+// data that memory refused, a request that the responder could not accept), or an entry left over after an error. A cumulative
+// acknowledgement is walked message by message, three cycles each. (IBTA vol. 1, 9.7.5.1;
 // both recoverable NAKs acknowledge all packets before theirs, so that "the oldest unacknowledged packet" is always where to
 // resume, and a retry needs to say no more than which queue pair.)
 //
@@ -86,6 +88,13 @@ module ernic_ack_engine #(
     input  wire                   illegal_valid,
     input  wire                   flushed_valid,
     input  wire [QP_WIDTH-1:0]    started_qp,
+    // The responder has ended a queue pair, with this fatal code.
+    input  wire                   ended_valid,
+    input  wire [QP_WIDTH-1:0]    ended_qp,
+    input  wire [4:0]             ended_code,
+    // Accepted responses whose data memory has answered for, modulo 256; an error comes with the count's step.
+    input  wire [7:0]             writes_done,
+    input  wire                   write_error,
     // Timers: time is up; held until ready.
     input  wire                   expired_valid,
     // It was the short one, for the tail of what was sent.
@@ -134,6 +143,10 @@ module ernic_ack_engine #(
     // It is to wait for so many data writes (modulo 256).
     output wire                   m_completion_waits,
     output wire [7:0]             m_completion_writes,
+    // Memory has refused data of this message, in the cycle in which the count says that they are written.
+    output wire                   unwritten_valid,
+    output wire [QP_WIDTH-1:0]    unwritten_qp,
+    output wire [15:0]            unwritten_number,
 
     // To the requester and the timers, all about `ack_qp`: look again; go back; restart the time; wait for a receiver.
     output wire                   progress_valid,
@@ -184,6 +197,7 @@ module ernic_ack_engine #(
     localparam [4:0] FATAL_RNR_RETRIES = 5'h09;
     localparam [4:0] FATAL_NAK = 5'h0a;
     localparam [4:0] FATAL_RESPONSE = 5'h1b;
+    localparam [4:0] FATAL_UNWRITTEN = 5'h06;
     // Marks completions of entries that did not fail themselves.
     localparam [7:0] ERROR_FLUSHED = 8'h80;
     // AETH syndrome types (bits 6:5) and NAK codes.
@@ -292,9 +306,15 @@ module ernic_ack_engine #(
     reg [1:0]        epoch       [0:NUM_QP-1];
     reg [NUM_QP-1:0] left;
     reg [NUM_QP-1:0] illegal;
+    reg [NUM_QP-1:0] ended;
+    reg [4:0]        end_code    [0:NUM_QP-1];
+    reg [NUM_QP-1:0] unwritten;
+    reg [15:0]       refused_number [0:NUM_QP-1];
     reg [NUM_QP-1:0] flushing;
     // A missing response has been noted since the last progress.
     reg [NUM_QP-1:0] implied_once;
+    // Responses with data taken so far, of all queue pairs, modulo 256.
+    reg [7:0]        accepted;
 
     // --------------------------------------------------------------------------------------------------------- choice of event
 
@@ -309,14 +329,14 @@ module ernic_ack_engine #(
 
     localparam [1:0] EVENT_ACK = 2'd0;
     localparam [1:0] EVENT_EXPIRED = 2'd1;
-    localparam [1:0] EVENT_ILLEGAL = 2'd2;
+    localparam [1:0] EVENT_END = 2'd2;
     localparam [1:0] EVENT_FLUSH = 2'd3;
 
     reg  [2:0]          state;
     reg  [1:0]          kind;
     reg  [QP_WIDTH-1:0] qp;
-    wire                any_illegal;
-    wire [QP_WIDTH-1:0] next_illegal;
+    wire                any_end;
+    wire [QP_WIDTH-1:0] next_end;
     wire                any_left;
     wire [QP_WIDTH-1:0] next_left;
     wire                any_flushing;
@@ -324,21 +344,21 @@ module ernic_ack_engine #(
     wire                known = queue_qpn != 24'd0 && queue_qpn <= NUM_QP;
     wire [QP_WIDTH-1:0] queue_index = queue_qpn[QP_WIDTH-1:0] - {{(QP_WIDTH-1){1'b0}}, 1'b1};
     wire                choose = (state == IDLE || (state == FINISH && !fatal_valid)) && !command_valid && !sweep_valid;
-    wire                choose_illegal = choose && any_illegal;
+    wire                choose_end = choose && any_end;
     // Not at once after another event, which may just have restarted the time.
-    wire                choose_expired = choose && state == IDLE && !any_illegal && expired_valid;
-    wire                choose_left = choose && !any_illegal && !expired_valid && any_left;
-    wire                choose_flush = choose && !any_illegal && !expired_valid && !any_left && any_flushing;
-    wire                choose_ack = choose && !any_illegal && !expired_valid && !any_left && !any_flushing && queue_valid
+    wire                choose_expired = choose && state == IDLE && !any_end && expired_valid;
+    wire                choose_left = choose && !any_end && !expired_valid && any_left;
+    wire                choose_flush = choose && !any_end && !expired_valid && !any_left && any_flushing;
+    wire                choose_ack = choose && !any_end && !expired_valid && !any_left && !any_flushing && queue_valid
         && !(queue_is_read && m_decision_valid);
 
     ernic_qp_arbiter #(
         .NUM_QP(NUM_QP)
-    ) illegal_arbiter (
-        .request(illegal),
+    ) end_arbiter (
+        .request(illegal | ended | unwritten),
         .last(qp),
-        .any(any_illegal),
-        .grant(next_illegal)
+        .any(any_end),
+        .grant(next_end)
     );
 
     ernic_qp_arbiter #(
@@ -359,16 +379,24 @@ module ernic_ack_engine #(
         .grant(next_flushing)
     );
 
-    assign command_done = command_valid && state == IDLE && !sweep_valid;
+    // A queue pair is switched off when no more data of its READs will be written.
+    wire clears = !command_sets_psn && !command_sets_number && !command_sets_status;
+
+    assign command_done = command_valid && state == IDLE && !sweep_valid && !(clears && writes_done != accepted);
     assign expired_ready = choose_expired;
     assign queue_take = choose_ack;
-    assign idle = state == IDLE && !any_illegal && !any_left && !any_flushing && !acks_pending;
+    assign idle = state == IDLE && !any_end && !any_left && !any_flushing && !acks_pending;
     assign ack_load = state == LOAD;
     assign ack_qp = qp;
 
     // ------------------------------------------------------------------------------------------------------------------- check
 
     reg         e_tail;
+    // What ends the queue pair.
+    reg         e_illegal;
+    reg         e_unwritten;
+    reg  [15:0] e_number;
+    reg  [4:0]  e_code;
     reg         a_local;
     reg         a_is_read;
     reg         a_is_last;
@@ -479,10 +507,13 @@ module ernic_ack_engine #(
     wire       counted = out_of_sequence || timeout || missing;
     wire       retries_used = counted && base_retries == ack_retry_limit && !no_fatal;
     wire       rnr_used = not_ready && base_rnr_retries == ack_rnr_limit && ack_rnr_limit != 3'd7 && !no_fatal;
-    wire       cannot_execute = finish && kind == EVENT_ILLEGAL;
+    wire       ends = finish && kind == EVENT_END;
+    wire [4:0] ends_code = e_unwritten ? FATAL_UNWRITTEN : e_illegal ? FATAL_ENTRY : e_code;
+    // The message at hand has failed itself.
+    wire       fails_first = kind != EVENT_END || (e_unwritten ? q_done == e_number : e_illegal);
 
-    assign fatal_valid = refused || wrong || retries_used || rnr_used || cannot_execute;
-    assign fatal_code = cannot_execute ? FATAL_ENTRY : refused ? FATAL_NAK : wrong ? FATAL_RESPONSE : rnr_used ? FATAL_RNR_RETRIES : FATAL_RETRIES;
+    assign fatal_valid = refused || wrong || retries_used || rnr_used || ends;
+    assign fatal_code = ends ? ends_code : refused ? FATAL_NAK : wrong ? FATAL_RESPONSE : rnr_used ? FATAL_RNR_RETRIES : FATAL_RETRIES;
     assign nak_valid = finish_ack && a_type != TYPE_ACK && !a_is_read;
     assign timeout_valid = timeout;
     assign probe_valid = overdue && e_tail;
@@ -598,10 +629,24 @@ module ernic_ack_engine #(
 
     // ------------------------------------------------------------------------------------------------------------------- flags
 
-    wire clear = command_done && !command_sets_psn && !command_sets_number && !command_sets_status;
+    wire clear = command_done && clears;
 
     always @(posedge clk) begin
-        if (choose_illegal) illegal[next_illegal] <= 1'b0;
+        // What a disabled queue pair leaves behind is not to meet its next connection.
+        ended <= ended & qp_enabled;
+        if (choose_end) begin
+            illegal[next_end] <= 1'b0;
+            ended[next_end] <= 1'b0;
+            unwritten[next_end] <= 1'b0;
+        end
+        if (ended_valid) begin
+            ended[ended_qp] <= 1'b1;
+            end_code[ended_qp] <= ended_code;
+        end
+        if (unwritten_valid) begin
+            unwritten[unwritten_qp] <= 1'b1;
+            if (!unwritten[unwritten_qp]) refused_number[unwritten_qp] <= unwritten_number;
+        end
         if (illegal_valid) illegal[started_qp] <= 1'b1;
         if (failed_valid) illegal[failed_qp] <= 1'b1;
         if (choose_left) left[next_left] <= 1'b0;
@@ -625,6 +670,7 @@ module ernic_ack_engine #(
             left[command_qp] <= 1'b0;
             implied_once[command_qp] <= 1'b0;
             illegal[command_qp] <= 1'b0;
+            unwritten[command_qp] <= 1'b0;
             flushing[command_qp] <= 1'b0;
             qp_waiting[command_qp] <= 1'b0;
             qp_fatal[command_qp] <= 1'b0;
@@ -634,6 +680,8 @@ module ernic_ack_engine #(
             left <= {NUM_QP{1'b0}};
             implied_once <= {NUM_QP{1'b0}};
             illegal <= {NUM_QP{1'b0}};
+            ended <= {NUM_QP{1'b0}};
+            unwritten <= {NUM_QP{1'b0}};
             flushing <= {NUM_QP{1'b0}};
             qp_waiting <= {NUM_QP{1'b0}};
             qp_fatal <= {NUM_QP{1'b0}};
@@ -644,7 +692,6 @@ module ernic_ack_engine #(
     // ---------------------------------------------------------------------------------------------------- where data belong
 
     // Each response is decided about once: taken, or at the first thing that speaks against it. No data, nothing to write.
-    reg  [7:0] accepted;
     wire       deliver = state == COMPARE && take && a_bytes != 13'd0;
     wire       decide = (choose_ack && queue_is_read && !known) || (kind == EVENT_ACK && a_is_read
         && ((state == CHECK && !acceptable) || (state == COMPARE && (take || halt))));
@@ -661,6 +708,24 @@ module ernic_ack_engine #(
             m_decision_valid <= 1'b0;
             accepted <= 8'd0;
         end
+    end
+
+    // Whose data are on their way: fewer than 64 packets are between their decision and memory's answer.
+    reg  [QP_WIDTH-1:0] data_qp     [0:63];
+    reg  [15:0]         data_number [0:63];
+    reg  [7:0]          last_done;
+
+    assign unwritten_valid = writes_done != last_done && write_error;
+    assign unwritten_qp = data_qp[last_done[5:0]];
+    assign unwritten_number = data_number[last_done[5:0]];
+
+    always @(posedge clk) begin
+        last_done <= writes_done;
+        if (deliver) begin
+            data_qp[accepted[5:0]] <= qp;
+            data_number[accepted[5:0]] <= q_done;
+        end
+        if (rst) last_done <= 8'd0;
     end
 
     // ------------------------------------------------------------------------------------------------------------------- steps
@@ -715,13 +780,17 @@ module ernic_ack_engine #(
                 if (m_completion_ready) begin
                     // Everything that was started completes with an error; the requester starts the rest.
                     kind <= EVENT_FLUSH;
-                    failed_first <= 1'b1;
+                    failed_first <= fails_first;
                     state <= q_done != ack_started ? COMPARE : IDLE;
                 end
         endcase
-        if (choose_illegal) begin
-            kind <= EVENT_ILLEGAL;
-            qp <= next_illegal;
+        if (choose_end) begin
+            kind <= EVENT_END;
+            e_illegal <= illegal[next_end];
+            e_unwritten <= unwritten[next_end];
+            e_number <= refused_number[next_end];
+            e_code <= end_code[next_end];
+            qp <= next_end;
             state <= LOAD;
         end
         if (choose_expired) begin

@@ -45,6 +45,10 @@ module ernic_completion #(
     input  wire                s_completion_waits,
     input  wire [7:0]          s_completion_writes,
     input  wire [7:0]          writes_done,
+    // Memory has refused data of this message, in the cycle of the count's step: in time for the completion that waits for it.
+    input  wire                unwritten_valid,
+    input  wire [QP_WIDTH-1:0] unwritten_qp,
+    input  wire [15:0]         unwritten_number,
 
     // About one queue pair, one cycle after the load.
     output wire                completion_load,
@@ -88,6 +92,10 @@ module ernic_completion #(
 
     localparam QUEUE = 16;
     localparam WIDTH = 2 + QP_WIDTH + 16 + 16 + 8 + 8 + 1 + 8;
+
+    // Fatal code of a READ whose data memory refused; mark of what comes behind an error.
+    localparam [7:0] ERROR_UNWRITTEN = 8'h06;
+    localparam [7:0] ERROR_FLUSHED = 8'h80;
 
     localparam [1:0] KIND_ENTRY = 2'd0;
     localparam [1:0] KIND_INDEX = 2'd1;
@@ -171,6 +179,32 @@ module ernic_completion #(
         .grant(next_index)
     );
 
+    // The first message of each queue pair whose data memory refused. Its completion was made when its data came in, and so may
+    // have been those of messages behind it, which do not count any more.
+    reg  [NUM_QP-1:0] unwritten;
+    reg  [15:0]       refused [0:NUM_QP-1];
+    reg               q_unwritten;
+    reg  [15:0]       q_refused;
+    // verilator lint_off UNUSEDSIGNAL
+    // The top bit says which of the two comes first.
+    wire [15:0]       behind = queue_number - q_refused;
+    // verilator lint_on UNUSEDSIGNAL
+    wire [7:0]        entry_error = queue_error != 8'd0 || !q_unwritten || behind[15] ? queue_error
+        : behind == 16'd0 ? ERROR_UNWRITTEN : ERROR_FLUSHED | ERROR_UNWRITTEN;
+
+    always @(posedge clk) begin
+        if (state == LOAD) begin
+            q_unwritten <= unwritten[qp];
+            q_refused <= refused[qp];
+        end
+        if (unwritten_valid) begin
+            unwritten[unwritten_qp] <= 1'b1;
+            if (!unwritten[unwritten_qp]) refused[unwritten_qp] <= unwritten_number;
+        end
+        if (command_done) unwritten[track_qp] <= 1'b0;
+        if (rst) unwritten <= {NUM_QP{1'b0}};
+    end
+
     // Turns: an index after each completion, if one is due.
     wire        choose_index = any_index && (!queue_valid || !index_last);
     wire        track_ready;
@@ -204,7 +238,7 @@ module ernic_completion #(
             end
             KIND_ENTRY: begin
                 address = {completion_base, 3'd0} + {46'd0, slot};
-                data = {2{queue_error, queue_opcode, queue_identifier}};
+                data = {2{entry_error, queue_opcode, queue_identifier}};
             end
             default: begin
                 address = {fatal_base + {45'd0, fatal_pointer}, 1'b0};

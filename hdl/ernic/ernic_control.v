@@ -80,13 +80,16 @@ module ernic_control #(
     input  wire         m_cnp_ready,
     output wire [`EB_CMD_WIDTH-1:0] m_cnp,
 
-    // Packets to be sent, each at a level that has room. A queue pair is switched off: its packets are not to be sent.
+    // Packets to be sent, each at a level that has room. A queue pair is switched off: its packets are not to be sent; it has had an
+    // error: its requests are not.
     input  wire [3:0]   level_ready,
     output wire         m_cmd_valid,
     output wire [1:0]   m_cmd_level,
     output wire [`EB_CMD_WIDTH-1:0] m_cmd,
     output wire         purge_valid,
     output wire [7:0]   purge_qp,
+    output reg          flush_valid,
+    output wire [7:0]   flush_qp,
     // A packet could not be sent for want of its payload; one of an unreliable transport has left.
     // verilator lint_off UNUSEDSIGNAL
     // A command has room for the index of any queue pair.
@@ -100,7 +103,7 @@ module ernic_control #(
     // A frame has left.
     input  wire         frame_out,
 
-    // Acknowledgements and READ responses received, and where the responses' data belong; data writes done (modulo 256). Other
+    // Acknowledgements and READ responses received, and where the responses' data belong; data writes done (modulo 256; an error comes with the step). Other
     // packets, drops, all packets, to be counted.
     input  wire         s_ack_valid,
     output wire         s_ack_ready,
@@ -118,6 +121,7 @@ module ernic_control #(
     output wire         m_decision_accept,
     output wire [63:0]  m_decision_address,
     input  wire [7:0]   read_writes_done,
+    input  wire         read_write_error,
     input  wire         other_valid,
     input  wire [7:0]   other_opcode,
     input  wire [7:0]   other_qpn,
@@ -307,6 +311,9 @@ module ernic_control #(
     wire                   cnp_schedule_valid;
     wire                   completion_waits;
     wire [7:0]             completion_writes;
+    wire                   unwritten_valid;
+    wire [QP_WIDTH-1:0]    unwritten_qp;
+    wire [15:0]            unwritten_number;
     wire                   fetch_load;
     wire [QP_WIDTH-1:0]    fetch_qp;
     wire [63:5]            fetch_base;
@@ -409,6 +416,15 @@ module ernic_control #(
     // Last in the order of commands that switch a queue pair off: nothing of it can come after.
     assign purge_valid = clear_valid;
     assign purge_qp = {{(8-QP_WIDTH){1'b0}}, access_qp};
+
+    // From the cycle of `flush_valid` on the requester makes no packet of that queue pair any more.
+    reg  [QP_WIDTH-1:0]    flushed_qp;
+    assign flush_qp = {{(8-QP_WIDTH){1'b0}}, flushed_qp};
+
+    always @(posedge clk) begin
+        flush_valid <= fatal_valid && !rst;
+        flushed_qp <= ack_qp;
+    end
 
     wire                   access_settable;
     wire                   respond_busy;
@@ -570,7 +586,8 @@ module ernic_control #(
         .packet_in(packet_in),
         .drop_valid(drop_valid),
         .drop_cause(drop_cause),
-        .ack_in_valid(s_ack_valid),
+        // READ responses are counted as what they are.
+        .ack_in_valid(s_ack_valid && !s_ack_is_read),
         .ack_in_qpn(s_ack_qpn[7:0]),
         .ack_in_psn(s_ack_psn[15:0]),
         .ack_in_type(s_ack_syndrome[6:5]),
@@ -605,13 +622,11 @@ module ernic_control #(
         .reply_qp(reply_qp),
         .reply_is_read(reply_is_read),
         .reply_ack_type(reply_ack_type),
-        .ended_valid(ended_valid),
-        .ended_qp(ended_qp),
-        .ended_code(ended_code),
         .rq_interrupt_valid(rq_interrupt_valid),
         .rq_interrupt_qp(rq_interrupt_qp),
         .notice_lost_valid(notice_lost_valid),
         .data_error(data_error),
+        .read_write_error(read_write_error),
         .index_error(index_error)
     );
 
@@ -1031,6 +1046,11 @@ module ernic_control #(
         .illegal_valid(illegal_valid),
         .flushed_valid(flushed_valid),
         .started_qp(started_qp),
+        .ended_valid(ended_valid),
+        .ended_qp(ended_qp),
+        .ended_code(ended_code),
+        .writes_done(read_writes_done),
+        .write_error(read_write_error),
         .expired_valid(expired_valid),
         .expired_tail(expired_tail),
         .expired_qp(expired_qp),
@@ -1069,6 +1089,9 @@ module ernic_control #(
         .m_completion_error(completion_error),
         .m_completion_waits(completion_waits),
         .m_completion_writes(completion_writes),
+        .unwritten_valid(unwritten_valid),
+        .unwritten_qp(unwritten_qp),
+        .unwritten_number(unwritten_number),
         .progress_valid(progress_valid),
         .retry_valid(retry_valid),
         .timed_valid(ack_timed_valid),
@@ -1159,6 +1182,9 @@ module ernic_control #(
         .s_completion_waits(completion_waits),
         .s_completion_writes(completion_writes),
         .writes_done(read_writes_done),
+        .unwritten_valid(unwritten_valid),
+        .unwritten_qp(unwritten_qp),
+        .unwritten_number(unwritten_number),
         .completion_load(completion_load),
         .completion_qp(completion_qp),
         .completion_base(completion_base),

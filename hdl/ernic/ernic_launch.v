@@ -17,6 +17,9 @@ module ernic_launch (
     // A queue pair is switched off: its packets are not to be sent.
     input  wire                     purge_valid,
     input  wire [7:0]               purge_qp,
+    // A queue pair has had an error: its requests are not to be sent.
+    input  wire                     flush_valid,
+    input  wire [7:0]               flush_qp,
     // Classes (bits 7:2 of the traffic class) that must not start a packet.
     input  wire [63:0]              paused_classes,
 
@@ -75,6 +78,8 @@ module ernic_launch (
         .rst(rst),
         .purge_valid(purge_valid),
         .purge_qp(purge_qp),
+        .flush_valid(flush_valid),
+        .flush_qp(flush_qp),
         .paused_classes(paused_classes),
         .s_response_valid(s_response_valid),
         .s_response_ready(s_response_ready),

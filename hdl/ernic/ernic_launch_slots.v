@@ -4,7 +4,7 @@
 //
 // A packet whose payload is in memory waits in its place until the payload has been gathered into that place's area of the stage;
 // lower levels do not wait for it. Packets of a paused class stay, and others of their level behind them. Within a level the
-// order is kept. What belongs to a queue pair that is switched off is thrown away here.
+// order is kept. What belongs to a queue pair that is switched off, and requests of one that has had an error, are thrown away here.
 
 `timescale 1ns / 1fs
 `default_nettype none
@@ -17,6 +17,9 @@ module ernic_launch_slots (
     // A queue pair is switched off: its packets are not to be sent.
     input  wire                     purge_valid,
     input  wire [7:0]               purge_qp,
+    // A queue pair has had an error: its requests are not to be sent, but its responses are.
+    input  wire                     flush_valid,
+    input  wire [7:0]               flush_qp,
     // Classes (bits 7:2 of the traffic class) that must not start a packet.
     input  wire [63:0]              paused_classes,
 
@@ -177,6 +180,12 @@ module ernic_launch_slots (
         if (purge_valid) begin
             for (place = 0; place < 8; place = place + 1) begin
                 if (queue_pair[place] == purge_qp && occupied[place]) cancelled[place] <= 1'b1;
+            end
+        end
+        if (flush_valid) begin
+            // Behind the places of responses.
+            for (place = 2; place < 8; place = place + 1) begin
+                if (queue_pair[place] == flush_qp && occupied[place]) cancelled[place] <= 1'b1;
             end
         end
         if (gone) begin

@@ -167,7 +167,7 @@ module ernic_registers #(
     input  wire                ack_idle,
     input  wire                acks_pending,
     // Of the responder side, with `respond_qp`: packet of a SEND taken, management datagram taken, duplicate, refused packet,
-    // receive queue found full; then packets it made, ended queue pairs, receive queues with an interrupt, and the rest.
+    // receive queue found full; then packets it made, receive queues with an interrupt, and the rest.
     input  wire [QP_WIDTH-1:0] respond_qp,
     input  wire                send_in_valid,
     input  wire                datagram_in_valid,
@@ -178,13 +178,11 @@ module ernic_registers #(
     input  wire [QP_WIDTH-1:0] reply_qp,
     input  wire                reply_is_read,
     input  wire [1:0]          reply_ack_type,
-    input  wire                ended_valid,
-    input  wire [QP_WIDTH-1:0] ended_qp,
-    input  wire [4:0]          ended_code,
     input  wire                rq_interrupt_valid,
     input  wire [QP_WIDTH-1:0] rq_interrupt_qp,
     input  wire                notice_lost_valid,
     input  wire                data_error,
+    input  wire                read_write_error,
     input  wire                index_error
 );
 
@@ -454,7 +452,7 @@ module ernic_registers #(
         if (rq_interrupt_valid) raised[INT_RQ_PACKET] <= 1'b1;
         if (interrupt_valid) raised[INT_COMPLETION] <= 1'b1;
         if (illegal_valid) raised[INT_ILLEGAL_OPCODE] <= 1'b1;
-        if (fatal_valid || ended_valid) raised[INT_FATAL] <= 1'b1;
+        if (fatal_valid) raised[INT_FATAL] <= 1'b1;
         if (cnp_schedule_valid) raised[INT_CNP] <= 1'b1;
         if (write_global && queue_word_hit && completion_word) begin
             completion_queues <= completion_queues & ~acknowledged[NUM_QP-1:0];
@@ -571,13 +569,11 @@ module ernic_registers #(
         if (wait_valid) waits <= waits + 32'd1;
         if (cnp_in_valid) cnps_in <= cnps_in + 32'd1;
         if (cnp_out_valid) cnps_out <= cnps_out + 32'd1;
-        bus_errors <= bus_errors + {31'd0, fetch_error} + {31'd0, completion_error} + {31'd0, data_error} + {31'd0, index_error};
+        bus_errors <= bus_errors + {31'd0, fetch_error} + {31'd0, completion_error} + {31'd0, data_error} + {31'd0, index_error}
+            + {31'd0, read_write_error};
         if (fatal_valid) begin
             last_fatal_code <= fatal_code;
             last_fatal_qpn <= number_of(ack_qp);
-        end else if (ended_valid) begin
-            last_fatal_code <= ended_code;
-            last_fatal_qpn <= number_of(ended_qp);
         end
         if (rst) begin
             acks_in <= 16'd0;

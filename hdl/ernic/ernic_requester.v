@@ -341,7 +341,8 @@ module ernic_requester #(
     // ------------------------------------------------------------------------------------------------------------------ issue
 
     wire        reliable = transport == RC;
-    assign      issue = state == ISSUE && (action != SEND || level_ready[q_level]);
+    // Once there is an error not even the packet in hand leaves; its queue pair is then looked at again.
+    assign      issue = state == ISSUE && (action != SEND || (level_ready[q_level] && !qp_fatal[qp]));
     wire        issue_send = issue && action == SEND;
     // The last packet that may be in flight asks too: nothing more would leave until it is answered.
     wire        fills = q_psn - send_oldest_psn >= MAX_PACKETS - 24'd1;

@@ -58,6 +58,11 @@ module ernic_ack_window_properties #(
     input wire                        illegal_valid,
     input wire                        flushed_valid,
     input wire [QP_WIDTH-1:0]         started_qp,
+    input wire                        ended_valid,
+    input wire [QP_WIDTH-1:0]         ended_qp,
+    input wire [4:0]                  ended_code,
+    input wire [7:0]                  writes_done,
+    input wire                        write_error,
     input wire                        expired_valid,
     input wire                        expired_tail,
     input wire [QP_WIDTH-1:0]         expired_qp,
@@ -154,6 +159,11 @@ module ernic_ack_window_properties #(
         .illegal_valid(illegal_valid),
         .flushed_valid(flushed_valid),
         .started_qp(started_qp),
+        .ended_valid(ended_valid),
+        .ended_qp(ended_qp),
+        .ended_code(ended_code),
+        .writes_done(writes_done),
+        .write_error(write_error),
         .expired_valid(expired_valid),
         .expired_tail(expired_tail),
         .expired_qp(expired_qp),
@@ -192,6 +202,9 @@ module ernic_ack_window_properties #(
         .m_completion_error(),
         .m_completion_waits(),
         .m_completion_writes(),
+        .unwritten_valid(),
+        .unwritten_qp(),
+        .unwritten_number(),
         .progress_valid(progress_valid),
         .retry_valid(retry_valid),
         .timed_valid(timed_valid),
@@ -284,6 +297,7 @@ module ernic_ack_window_properties #(
         end
         if (REGULAR != 0 && started) begin
             assume (!rst && !command_valid && !illegal_valid && !flushed_valid && !expired_valid && !report_valid && !failed_valid);
+            assume (!ended_valid && !write_error);
             assume (m_completion_ready && release_ready && qp_enabled[oldest_place] && step == 24'd0);
         end
     end

@@ -20,6 +20,8 @@ from host.control.registers import register_map
 from tests.hdl.ernic.memory import Memory
 from tests.hdl.ernic.model import ACK, RC, UD, Command, Responder, Work, distance, psn_after
 from tests.hdl.ernic_datapath.command_word import unpack
+from tests.hdl.ernic_datapath.verdict import Ticket
+from tests.hdl.ernic_respond.axi import known
 from tests.hdl.lib.reg_bus import RegBusMaster
 
 CLOCK_NS = 3
@@ -446,6 +448,7 @@ class ControlBench(Bench):
             "report_psn",
             "m_decision_ready",
             "read_writes_done",
+            "read_write_error",
             "frame_out",
             "packet_in",
             "drop_valid",
@@ -482,8 +485,22 @@ class ControlBench(Bench):
         self.take_decisions = 1.0
         self.write_delay = 20
         """Clocks that the data of a response take to get into memory."""
+        self.refuse_data: Callable[[Queue, Response], bool] = lambda *_: False
+        """Whether memory refuses the data of a response."""
         self.written = 0
-        self._writing: deque[int] = deque()
+        self._writing: deque[tuple[int, bool]] = deque()
+        self._write_error = 0
+        self.requests: deque[Ticket] = deque()
+        """Requests of peers, to be given to the responder side one after the other."""
+        self.refuse_requests = False
+        """Whether memory refuses the data of requests."""
+        self.accepted_requests = 0
+        self.responses: list[dict[str, int]] = []
+        """Packets of the responder side."""
+        self._request_offered = False
+        self._request_writes: deque[int] = deque()
+        self._requests_written = 0
+        self._open_sides = False
         self._expected: deque[tuple[Queue, Response]] = deque()
         self._decision_ready = 0
         self._ack_is_read = False
@@ -505,6 +522,7 @@ class ControlBench(Bench):
             self._level_ready = ready
             dut.level_ready.value = ready
         self._responses()
+        self._requests()
         left = self._leaving.popleft() if self._leaving and self._leaving[0][0] <= self.cycle else None
         if left is not None:
             _, queue, command = left
@@ -569,15 +587,19 @@ class ControlBench(Bench):
                 queue.acknowledged(response.psn, ACK)
                 queue.accepted.append(response)
             if accepted:
-                self._writing.append(self.cycle + self.write_delay)
+                self._writing.append((self.cycle + self.write_delay, self.refuse_data(queue, response)))
         ready = int(self.random.random() < self.take_decisions)
         if ready != self._decision_ready:
             self._decision_ready = ready
             dut.m_decision_ready.value = ready
-        if self._writing and self._writing[0] <= self.cycle:
-            self._writing.popleft()
+        error = 0
+        if self._writing and self._writing[0][0] <= self.cycle:
+            error = int(self._writing.popleft()[1])
             self.written += 1
             dut.read_writes_done.value = self.written % 256
+        if error != self._write_error:
+            self._write_error = error
+            dut.read_write_error.value = error
 
     def _command(self) -> None:
         offered = unpack(int(self.dut.m_cmd.value))
@@ -598,6 +620,34 @@ class ControlBench(Bench):
         self.take(queue, command)
         if command.report:
             self._leaving.append((self.cycle + self.leave_delay, queue, command))
+
+    def _requests(self) -> None:
+        """The responder side: a request is held until it is taken, and its data are written some clocks later."""
+        dut = self.dut
+        if not self._open_sides:
+            self._open_sides = True
+            dut.m_accept_ready.value = 1
+            dut.m_response_ready.value = 1
+            return
+        if self._request_offered and dut.s_request_ready.value:
+            self.requests.popleft()
+            self._request_offered = False
+            dut.s_request_valid.value = 0
+        elif self.requests and not self._request_offered:
+            dut.s_request_ticket.value = self.requests[0].pack()
+            dut.s_request_valid.value = 1
+            self._request_offered = True
+        if dut.m_accept_valid.value and dut.m_accept_accept.value:
+            self._request_writes.append(self.cycle + self.write_delay)
+            self.accepted_requests += 1
+        if self._request_writes and self._request_writes[0] <= self.cycle:
+            self._request_writes.popleft()
+            self._requests_written += 1
+            dut.request_written.value = self._requests_written % 256
+            dut.request_error.value = int(self.refuse_requests)
+        if dut.m_response_valid.value:
+            # What an acknowledgement does not use may be undefined.
+            self.responses.append(unpack(known(dut.m_response_cmd.value)))
 
 
 def works(lengths: list[int], rng: random.Random, *, aligned: bool = False, start: int = 1) -> list[Work]:

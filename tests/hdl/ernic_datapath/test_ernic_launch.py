@@ -79,7 +79,7 @@ class TB:
         for name in (
             *("purge_valid", "purge_qp", "paused_classes", "s_response_valid", "s_response_cmd", "s_request_valid"),
             *("s_request_level", "s_request_cmd", "m_cmd_ready", "stage_read_enable", "stage_read_row"),
-            *("m_axi_arready", "m_axi_rdata", "m_axi_rresp", "m_axi_rlast", "m_axi_rvalid"),
+            *("m_axi_arready", "m_axi_rdata", "m_axi_rresp", "m_axi_rlast", "m_axi_rvalid", "flush_valid", "flush_qp"),
         ):
             getattr(dut, name).value = 0
         dut.rst.value = 1
@@ -284,6 +284,33 @@ async def switched_off_queue_pairs(dut):
             await tb.drain(3)
             await tb.clocks(120)
             assert sorted(tb.launched, key=lambda p: p.level) == stay, (latency, delay)
+            assert not tb.failed
+
+
+@cocotb.test()
+async def queue_pairs_with_an_error(dut):
+    """Their requests are thrown away, on whatever level, but not their responses, and nothing of another's."""
+    tb = TB(dut, 9)
+    await tb.start()
+    for latency in (2, 40):
+        tb.latency = latency
+        for delay in range(0, 60, 7):
+            tb.hold = True
+            tb.launched.clear()
+            answers = [tb.packet(0, address=777, length=500, qp=5) for _ in range(2)]
+            away = [tb.packet(level, address=777, length=500, qp=5) for level in (1, 2, 3)]
+            stay = [tb.packet(level, address=999, length=300, qp=6) for level in (1, 2, 3)]
+            tb.offer(*answers, *(packet for pair in zip(away, stay, strict=True) for packet in pair))
+            await tb.clocks(40 + delay)
+            dut.flush_qp.value = 5
+            dut.flush_valid.value = 1
+            await tb.clocks(1)
+            dut.flush_valid.value = 0
+            await tb.clocks(1)
+            tb.hold = False
+            await tb.drain(5)
+            await tb.clocks(120)
+            assert sorted(tb.launched, key=lambda p: (p.level, p.number)) == answers + stay, (latency, delay)
             assert not tb.failed
 
 

@@ -327,10 +327,11 @@ class Model:
         self._execute(qp, ticket, payload, address)
 
     def _datagram(self, qp: QueuePair, ticket: Ticket, payload: bytes, headers: bytes) -> None:
-        if len(payload) > qp.pmtu or HEADER_ROW + len(payload) > qp.element:
-            self.refused += 1
-        elif not self._room(qp):
+        # PG332 asks for room before it looks at the length.
+        if not self._room(qp):
             self.not_ready += 1
+        elif len(payload) > qp.pmtu or HEADER_ROW + len(payload) > qp.element:
+            self.refused += 1
         else:
             self.datagrams += qp.number == 1
             self._put(self._element(qp), headers[:62] + bytes(2) + payload)
