@@ -10,12 +10,15 @@ TESTS ?= tests
 FAULT_CASES ?= 2000
 FAULT_FIRST ?= 1
 FAULT_SEED ?=
+FAULTS ?= link engine
 PROOF ?=
 PROGRAM ?=
 
 PYTHON := .venv/bin/python
 RUN_OPTIONS := $(if $(SIM),--simulator $(SIM)) $(if $(SEED),--seed $(SEED)) $(if $(PEER),--peer $(PEER)) $(if $(OUTPUT),--output $(OUTPUT)) $(if $(WAVES),$(if $(filter 0,$(WAVES)),--no-waves,--waves))
 FAULT_OPTIONS := $(if $(FAULT_SEED),FAULT_SEED=$(FAULT_SEED),FAULT_CASES=$(FAULT_CASES) FAULT_FIRST=$(FAULT_FIRST))
+
+FAULT_TESTS := $(if $(filter link,$(FAULTS)),tests/hdl/jesd204b/test_jesd204b_campaign.py) $(if $(filter engine,$(FAULTS)),tests/hdl/ernic_fuzz/test_ernic_fuzz.py)
 
 ifneq (,$(filter-out 0 1,$(WAVES)))
 $(error WAVES=$(WAVES): allowed 0 (never), 1 (the whole run); without it, a failure is recorded by repeating the run)
@@ -35,7 +38,7 @@ help: ## list the targets and variables
 	@echo "  PEER=auto|vm|host|model   peer, instead of the scenario's"
 	@echo "  WAVES=1|0                 record a waveform (FST) of the whole run, or never; else only of a failure"
 	@echo "  OUTPUT=folder             where the run goes (default: build/runs/<scenario>)"
-	@echo "  FAULT_CASES=n             cases of 'make test-faults' (default: 2000); FAULT_SEED=n the one to repeat"
+	@echo "  FAULT_CASES=n             cases of 'make test-faults' (default: 2000); FAULT_SEED=n the one to repeat; FAULTS=link|engine one kind"
 	@echo "  PROGRAM=name              what 'make programs' runs (default: all)"
 	@echo "  PROOF=name                what 'make formal' runs (default: all proofs)"
 	@echo "  TESTS=path                what 'make test' runs (default: tests)"
@@ -52,10 +55,10 @@ waves: setup ## run a scenario and record a waveform: build/runs/<scenario>/wave
 test: setup lint ## run lint and every test
 	@$(PYTHON) -m pytest -n 2 --dist loadfile -m "not slow_proof" $(TESTS)
 
-test-faults: setup ## random faults on the receive link: FAULT_CASES of them, or the one of FAULT_SEED; with coverage
+test-faults: setup ## random faults on the receive link, hostile frames to the engine: FAULT_CASES each, or the one of FAULT_SEED
 	@rm -rf build/tests/jesd204b-coverage
-	@$(FAULT_OPTIONS) $(PYTHON) -m pytest -q -n 2 tests/hdl/jesd204b/test_jesd204b_campaign.py
-	@$(if $(FAULT_SEED),,$(PYTHON) -m tests.hdl.jesd204b.coverage)
+	@$(FAULT_OPTIONS) $(PYTHON) -m pytest -q -n 2 $(FAULT_TESTS)
+	@$(if $(FAULT_SEED),,$(if $(filter link,$(FAULTS)),$(PYTHON) -m tests.hdl.jesd204b.coverage))
 
 programs: setup ## run unmodified RDMA programs (perftest, pingpong) as peers: all, or those of PROGRAM
 	@$(PYTHON) -m sim programs $(PROGRAM)

@@ -154,7 +154,7 @@ async def random_faults(dut):
         try:
             await check(tb, case)
         except AssertionError as error:
-            raise AssertionError(f"{error}\nmake test-faults FAULT_SEED={seed}\n{case}") from error
+            raise AssertionError(f"{error}\nmake test-faults FAULTS=link FAULT_SEED={seed}\n{case}") from error
         fills = (
             [await tb.read("LANE_STATUS", lane, "LATENCY") for lane in range(LANES)] if tb.link_up_log[-1][1] else []
         )
