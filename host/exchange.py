@@ -23,7 +23,9 @@ from typing import Any, ClassVar, Protocol, TypeVar, Union, get_args, get_origin
 VERSION = 1
 LONGEST_LINE = 1 << 20
 PATH_MTUS = (256, 512, 1024, 2048, 4096)
-TRANSPORTS = ("RC", "UC")
+TRANSPORTS = ("RC", "UC", "UD")
+QUEUE_KEY = 0x45425544
+"""Key of all datagrams: keeps strays out, hides nothing."""
 QPN_LIMIT = 1 << 24
 PSN_LIMIT = 1 << 24
 _MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
@@ -125,6 +127,8 @@ class Connect:
     queue_pairs: tuple[SenderQueuePair, ...]
     transport: str = "RC"
     """Of all queue pairs; must be the receiver's."""
+    frame_bytes: int = 0
+    """Bytes of the largest frame, for which a receiver of datagrams prepares; 0: those of a slot."""
 
     def __post_init__(self) -> None:
         if self.version != VERSION:
@@ -132,6 +136,7 @@ class Connect:
         _check_network(self.ip, self.mac, self.pmtu)
         if self.transport not in TRANSPORTS:
             raise ExchangeError(f"transport = {self.transport!r}: allowed {', '.join(TRANSPORTS)}")
+        _in_range("frame_bytes", self.frame_bytes, 0, 1 << 31)
         if not self.queue_pairs:
             raise ExchangeError("queue_pairs = []: at least one")
 

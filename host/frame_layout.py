@@ -140,6 +140,27 @@ def split_immediate(value: int) -> tuple[int, int]:
     return value >> 20, value & 0xFFFFF
 
 
+FRAME_NUMBERS = 1 << 17
+"""Numbers of frames in the immediate of a datagram; they begin anew."""
+DATAGRAM_PLACES = 1 << 14
+
+
+def datagram_immediate(frame: int, place: int, *, last: bool) -> int:
+    """The immediate of one datagram: number of the frame on its queue pair in 31:15, whether it ends it, its place.
+
+    The datagram's octets belong ``place`` path MTUs behind the frame's first. Raise ``ValueError`` for a place above
+    14 bits.
+    """
+    if not 0 <= place < DATAGRAM_PLACES:
+        raise ValueError(f"place {place} does not fit into 14 bits")
+    return frame % FRAME_NUMBERS << 15 | last << 14 | place
+
+
+def split_datagram_immediate(value: int) -> tuple[int, int, bool]:
+    """Return ``(number of the frame modulo 2^17, place, whether it is the frame's last)``."""
+    return value >> 15, value & DATAGRAM_PLACES - 1, bool(value >> 14 & 1)
+
+
 def header_of(frame: NDArray[np.uint8]) -> Any:
     """View the first 64 bytes of ``frame`` as one :data:`HEADER` record (no copy)."""
     return frame[:HEADER_BYTES].view(HEADER)[0]

@@ -1,18 +1,19 @@
 """Blocks of the ring in, work requests out: the control software's policy, without input or output of its own.
 
 A frame takes the next receive slot when its first block appears, if that slot has been released; its blocks become
-WRITEs to consecutive addresses of the slot, the last one with the immediate that names slot and sequence. Work requests
-are handed out in batches, as long as the send queue has room.
+WRITEs to consecutive addresses of the slot, the last one with the immediate that names slot and sequence. Where there
+are only datagrams, each block becomes as many SENDs as it takes packets, each with an immediate that says where its
+octets belong. Work requests are handed out in batches, as long as the send queue has room.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
 from host.control.work_queue import Opcode, WorkRequest
-from host.frame_layout import immediate
+from host.frame_layout import datagram_immediate, immediate
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,26 @@ class RemoteSlots:
     count: int
 
 
+@dataclass(frozen=True)
+class Datagrams:
+    """How frames go by datagrams: ``octets`` in each but a frame's last, out of a ring of ``ring_bytes``."""
+
+    octets: int
+    ring_bytes: int
+
+    def pieces(self, block: Block) -> Iterator[Block]:
+        """Cut a block into what one datagram carries."""
+        for start in range(0, block.length, self.octets):
+            length = min(self.octets, block.length - start)
+            yield replace(
+                block,
+                address=(block.address + start) % self.ring_bytes,
+                length=length,
+                first=block.first and start == 0,
+                last=block.last and start + length == block.length,
+            )
+
+
 class FrameTooLarge(ValueError):
     """A frame that does not fit into a receive slot."""
 
@@ -43,8 +64,11 @@ class FrameTooLarge(ValueError):
 class BlockPump:
     """Turn blocks into work requests for one queue pair."""
 
-    def __init__(self, slots: RemoteSlots, *, sq_depth: int, batch: int) -> None:
+    def __init__(self, slots: RemoteSlots, *, sq_depth: int, batch: int, datagrams: Datagrams | None = None) -> None:
+        """Pump into ``slots``; ``datagrams`` if the connection carries no WRITEs."""
         self._slots = slots
+        self._datagrams = datagrams
+        self._endings: deque[bool] = deque()
         self._room = sq_depth - 1  # a full queue must differ from an empty one in its indices
         self._batch = batch
         self._waiting: deque[Block] = deque()
@@ -54,7 +78,7 @@ class BlockPump:
         self._offset = 0
         self._open = False
         self.frames_completed = 0
-        """Frames that have arrived, by completions of their last work requests; counted by whoever reads those."""
+        """Frames that have arrived, or only left if nothing is acknowledged: their last work requests are complete."""
         self.posted = 0
         self.completed = 0
 
@@ -85,13 +109,20 @@ class BlockPump:
 
     def add(self, blocks: Iterable[Block]) -> None:
         """Take blocks over, in ring order."""
-        self._waiting.extend(blocks)
+        for block in blocks:
+            self._waiting.extend([block] if self._datagrams is None else self._datagrams.pieces(block))
 
-    def complete(self, count: int) -> None:
-        """Note ``count`` further completions; raise ``ValueError`` if more complete than were posted."""
+    def complete(self, count: int) -> list[bool]:
+        """Note ``count`` further completions; return for each whether it ends a frame.
+
+        Raise ``ValueError`` if more complete than were posted.
+        """
         if count > self.outstanding:
             raise ValueError(f"{count} completions for {self.outstanding} outstanding work requests")
         self.completed += count
+        endings = [self._endings.popleft() for _ in range(count)]
+        self.frames_completed += sum(endings)
+        return endings
 
     def release(self, total: int) -> None:
         """Note that the receiver has released ``total`` slots since the start."""
@@ -104,6 +135,7 @@ class BlockPump:
             if not self._open and not self._slot_free():
                 break
             requests.append(self._request(self._waiting.popleft()))
+            self._endings.append(requests[-1].ends_frame)
             self.posted += 1
         return requests
 
@@ -125,7 +157,14 @@ class BlockPump:
                 f"frame {block.sequence} is larger than a receive slot of {self._slots.slot_bytes} bytes; "
                 "give the receiver larger slots"
             )
-        request = WorkRequest(
+        request = self._write(block) if self._datagrams is None else self._send(block, self._datagrams)
+        self._offset += block.length
+        if block.last:
+            self._open = False
+        return request
+
+    def _write(self, block: Block) -> WorkRequest:
+        return WorkRequest(
             identifier=self.posted & 0xFFFF,
             opcode=Opcode.WRITE_IMMEDIATE if block.last else Opcode.WRITE,
             local_address=block.address,
@@ -133,8 +172,18 @@ class BlockPump:
             remote_address=self._slots.address + self._slot * self._slots.slot_bytes + self._offset,
             remote_key=self._slots.key,
             immediate=immediate(self._slot, block.sequence) if block.last else 0,
+            ends_frame=block.last,
         )
-        self._offset += block.length
-        if block.last:
-            self._open = False
-        return request
+
+    def _send(self, block: Block, datagrams: Datagrams) -> WorkRequest:
+        place = self._offset // datagrams.octets
+        return WorkRequest(
+            identifier=self.posted & 0xFFFF,
+            opcode=Opcode.SEND_IMMEDIATE,
+            local_address=block.address,
+            length=block.length,
+            remote_address=0,
+            remote_key=0,
+            immediate=datagram_immediate(self._frames_started - 1, place, last=block.last),
+            ends_frame=block.last,
+        )

@@ -111,15 +111,14 @@ class Stream:
             self.posts.append((queue_pair.number, len(requests)))
             self.statistics.doorbells += 1
             self.statistics.work_requests += len(requests)
-            self.statistics.frames_posted += sum(1 for request in requests if request.opcode)
+            self.statistics.frames_posted += sum(request.ends_frame for request in requests)
 
     async def _collect(self, queue_pair: QueuePair, pump: BlockPump) -> None:
         completions = await queue_pair.completions()
-        pump.complete(len(completions))
-        self.completion_log += [(queue_pair.number, bool(completion.opcode)) for completion in completions]
-        pump.frames_completed += sum(1 for completion in completions if completion.opcode)
+        endings = pump.complete(len(completions))
+        self.completion_log += [(queue_pair.number, ends) for ends in endings]
         self.statistics.completions += len(completions)
-        self.statistics.frames_completed += sum(1 for completion in completions if completion.opcode)
+        self.statistics.frames_completed += sum(endings)
         bad = [completion for completion in completions if completion.error]
         if bad:
             self.statistics.failed += bad

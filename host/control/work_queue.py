@@ -18,6 +18,7 @@ class Opcode(IntEnum):
     WRITE = 0x00
     WRITE_IMMEDIATE = 0x01
     SEND = 0x02
+    SEND_IMMEDIATE = 0x03
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,8 @@ class WorkRequest:
     remote_address: int = 0
     remote_key: int = 0
     immediate: int = 0
+    ends_frame: bool = False
+    """Software's own note, not in the queue entry: with it, a frame is complete."""
 
     def pack(self) -> bytes:
         """Return the 64 bytes of the queue entry."""

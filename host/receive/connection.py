@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pyverbs.addr import GID, AHAttr, GlobalRoute
 from pyverbs.cq import CQ, CompChannel
@@ -15,6 +15,7 @@ from pyverbs.enums import (
     IBV_QPS_ERR,
     IBV_QPT_RC,
     IBV_QPT_UC,
+    IBV_QPT_UD,
     IBV_WC_WITH_IMM,
 )
 from pyverbs.pyverbs_error import PyverbsError, PyverbsRDMAError
@@ -25,6 +26,10 @@ from host.exchange import PATH_MTUS
 from host.receive.device import PORT, Device
 from host.receive.events import new_event_descriptors, only
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
 SEND_DEPTH = 1024
 RECEIVE_DEPTH = 128
 COMPLETION_DEPTH = 128
@@ -33,7 +38,7 @@ RECEIVE_ELEMENTS = 16
 INLINE_BYTES = 256
 RNR_TIMER_640_US = 12
 _POLL_BATCH = 16
-_QUEUE_PAIR_TYPES = {"RC": IBV_QPT_RC, "UC": IBV_QPT_UC}
+_QUEUE_PAIR_TYPES = {"RC": IBV_QPT_RC, "UC": IBV_QPT_UC, "UD": IBV_QPT_UD}
 _ADDRESS_UNRESOLVED = 110  # ETIMEDOUT
 _STATUS_NAMES = (
     "success",
@@ -67,10 +72,16 @@ class ConnectionFailed(RuntimeError):
 
 @dataclass(frozen=True)
 class Arrival:
-    """The completion of a WRITE with immediate: the bytes that WRITE brought, and its immediate."""
+    """The completion of a WRITE with immediate: the bytes that WRITE brought, and its immediate.
+
+    Of a frame that came in datagrams: its bytes, its place in the order of frames, where it lies, and what is wrong.
+    """
 
     immediate: int
     length: int
+    number: int | None = None
+    memory: NDArray[np.uint8] | None = None
+    problems: tuple[str, ...] = ()
 
 
 class Connection:
@@ -79,7 +90,9 @@ class Connection:
     Its number is known before it is connected.
     """
 
-    def __init__(self, device: Device, transport: str = "RC") -> None:
+    def __init__(
+        self, device: Device, transport: str = "RC", receives: int = RECEIVE_DEPTH, completions: int = COMPLETION_DEPTH
+    ) -> None:
         self._device = device
         self.unreliable = transport != "RC"
         """Frames may be lost on their way."""
@@ -87,24 +100,25 @@ class Connection:
             with new_event_descriptors() as found:
                 self._channel = CompChannel(device.context)
             self.event = only(found, "completion channel")
-            self._completions = CQ(device.context, COMPLETION_DEPTH, None, self._channel, 0)
-            caps = QPCap(SEND_DEPTH, RECEIVE_DEPTH, SEND_ELEMENTS, RECEIVE_ELEMENTS, INLINE_BYTES)
-            self._pair: Any = QP(
+            self.completions = CQ(device.context, completions, None, self._channel, 0)
+            caps = QPCap(SEND_DEPTH, receives, SEND_ELEMENTS, RECEIVE_ELEMENTS, INLINE_BYTES)
+            self.pair: Any = QP(
                 device.domain,
-                QPInitAttr(
-                    qp_type=_QUEUE_PAIR_TYPES[transport], scq=self._completions, rcq=self._completions, cap=caps
-                ),
+                QPInitAttr(qp_type=_QUEUE_PAIR_TYPES[transport], scq=self.completions, rcq=self.completions, cap=caps),
             )
         except PyverbsError as error:
             raise ConnectionFailed(f"cannot make a queue pair on {device.name}: {error}") from error
-        self.qpn: int = self._pair.qp_num
+        self.qpn: int = self.pair.qp_num
         self.psn = 0
         self.failure: str | None = None
         # One receive, posted over and over: pyverbs leaks a little with every new one. No byte goes to its element.
         self._receive = RecvWR(wr_id=self.qpn, num_sge=1, sg=[SGE(0, 0, 0)])
 
-    def connect(self, qpn: int, psn: int, ip: str, pmtu: int) -> None:
-        """Connect to queue pair ``qpn`` at ``ip``, whose first packet carries ``psn``, and post all receives."""
+    def connect(self, qpn: int, psn: int, ip: str, pmtu: int, frame_bytes: int = 0) -> None:
+        """Connect to queue pair ``qpn`` at ``ip``, whose first packet carries ``psn``, and post all receives.
+
+        ``frame_bytes`` is for datagrams.
+        """
         attributes = QPAttr(port_num=PORT)
         attributes.qp_access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE
         attributes.path_mtu = PATH_MTUS.index(pmtu) + 1
@@ -123,7 +137,7 @@ class Connection:
             gr=GlobalRoute(dgid=GID(mapped_gid(ip)), sgid_index=self._device.port.gid_index, hop_limit=64),
         )
         try:
-            self._pair.to_rts(attributes)
+            self.pair.to_rts(attributes)
         except PyverbsRDMAError as error:
             hint = ""
             if error.error_code == _ADDRESS_UNRESOLVED:
@@ -134,11 +148,18 @@ class Connection:
             raise ConnectionFailed(f"cannot connect to queue pair 0x{qpn:x} at {ip}: {error}{hint}") from error
         for _ in range(RECEIVE_DEPTH):
             self.repost()
-        self._completions.req_notify(False)
+        self.completions.req_notify(False)
 
     def repost(self) -> None:
         """Post one receive, for the next immediate."""
-        self._pair.post_recv(self._receive)
+        self.pair.post_recv(self._receive)
+
+    def released(self, total: int) -> None:
+        """Note that the slots of the first ``total`` frames are free; WRITEs find them by themselves."""
+
+    def finish(self) -> list[Arrival]:
+        """Return what is left of frames when no more will come: with WRITEs, nothing."""
+        return []
 
     def acknowledge_event(self) -> None:
         """Take a waiting completion event and arm the next one.
@@ -146,9 +167,9 @@ class Connection:
         Poll once more before waiting: a completion may have come between.
         """
         while self.event.waiting():
-            self._channel.get_cq_event(self._completions)
-            self._completions.ack_events(1)
-        self._completions.req_notify(False)
+            self._channel.get_cq_event(self.completions)
+            self.completions.ack_events(1)
+        self.completions.req_notify(False)
 
     def poll(self) -> list[Arrival]:
         """Return what has completed.
@@ -158,13 +179,12 @@ class Connection:
         arrivals: list[Arrival] = []
         statuses: Counter[str] = Counter()
         while True:
-            count, completions = self._completions.poll(_POLL_BATCH)
+            count, completions = self.completions.poll(_POLL_BATCH)
             for completion in completions:
                 if completion.status:
                     statuses[status_name(completion.status)] += 1
-                elif completion.wc_flags & IBV_WC_WITH_IMM:
-                    immediate = int.from_bytes(completion.imm_data.to_bytes(4, "little"), "big")
-                    arrivals.append(Arrival(immediate, completion.byte_len))
+                else:
+                    arrivals += self._arrived(completion)
             if count == 0:
                 break
         if statuses and self.failure is None:
@@ -173,9 +193,14 @@ class Connection:
             self.failure = f"queue pair 0x{self.qpn:x} is {state}; completions: {counts}"
         return arrivals
 
+    def _arrived(self, completion: Any) -> list[Arrival]:
+        if completion.wc_flags & IBV_WC_WITH_IMM:
+            return [Arrival(immediate_of(completion), completion.byte_len)]
+        return []
+
     def in_error_state(self) -> bool:
         """Ask the device whether the queue pair is in its error state (it sends no event for that)."""
-        state: int = self._pair.query(1)[0].qp_state
+        state: int = self.pair.query(1)[0].qp_state
         return bool(state == IBV_QPS_ERR)
 
     def check(self) -> None:
@@ -189,9 +214,14 @@ class Connection:
     def close(self) -> None:
         """Destroy the queue pair. The sender must have stopped."""
         self._receive.close()
-        self._pair.close()
-        self._completions.close()
+        self.pair.close()
+        self.completions.close()
         self._channel.close()
+
+
+def immediate_of(completion: Any) -> int:
+    """The immediate as the sender had it: verbs give the word as it was on the wire."""
+    return int.from_bytes(completion.imm_data.to_bytes(4, "little"), "big")
 
 
 def mapped_gid(ip: str) -> str:

@@ -117,6 +117,15 @@ class Device:
         self._regions.append(region)
         return region
 
+    def register_buffer(self, address: int, length: int) -> Any:
+        """Register memory of this process that only its own receives reach; return the memory region."""
+        try:
+            region = MR(self.domain, length, IBV_ACCESS_LOCAL_WRITE, address=address)
+        except PyverbsError as error:
+            raise DeviceError(f"cannot register {length} octets with {self.name}: {error}") from error
+        self._regions.append(region)
+        return region
+
     def take_events(self) -> list[str]:
         """Return the asynchronous events that wait, by name, except the one that says that all is well."""
         names = []

@@ -58,7 +58,7 @@ class Frame:
         self.shape: FrameShape | None = findings.shape
         self.payload_crc = findings.payload_crc
         overrun = (f"overrun: slot {self.slot} was written before its frame was released",) if held else ()
-        self.problems: tuple[str, ...] = findings.problems + overrun
+        self.problems: tuple[str, ...] = findings.problems + arrival.problems + overrun
 
     @property
     def ok(self) -> bool:
@@ -175,6 +175,8 @@ class Receiver:
             raise ReceiveFailed(
                 f"immediate 0x{arrival.immediate:08x} names slot {slot}; queue pair {queue_pair} has {self._slots_each}"
             )
+        if arrival.number is not None and arrival.memory is not None:
+            return self._numbered(queue_pair, arrival, arrival.memory, arrival.number)
         memory = self._memories[queue_pair * self._slots_each + slot]
         # Slots are used in turn. One that is passed over on an unreliable connection belongs to a frame that was lost
         # on its way, and goes back to the sender with those before it.
@@ -188,6 +190,22 @@ class Receiver:
         self._connections[queue_pair].repost()
         return frame
 
+    def _numbered(self, queue_pair: int, arrival: Arrival, memory: NDArray[np.uint8], number: int) -> Frame:
+        """A frame that came in datagrams: its number tells how many before it were lost."""
+        order = self._orders[queue_pair]
+        while (index := order.arrived()) < number:
+            order.release(index)
+        return Frame(self, queue_pair, arrival, memory, index=index, held=False)
+
+    def finish(self) -> list[Frame]:
+        """Return what is left of frames of which parts were lost, when no more will come."""
+        return [
+            self._frame(index, arrival)
+            for index, connection in enumerate(self._connections)
+            for arrival in connection.finish()
+        ]
+
     def _release(self, frame: Frame) -> None:
         self._held.discard((frame.queue_pair, frame.slot))
         self._orders[frame.queue_pair].release(frame.index)
+        self._connections[frame.queue_pair].released(self._orders[frame.queue_pair].count)

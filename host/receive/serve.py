@@ -69,13 +69,26 @@ class Service:
         if self._pool.note:
             _log(self._pool.note)
         self._region = self._device.register(self._pool)
-        self._connections = [Connection(self._device, options.transport) for _ in range(options.queue_pairs)]
+        self._connections = [self._connection(index) for index in range(options.queue_pairs)]
         self._capture = CaptureWriter(options.capture) if options.capture else None
         self._counters: dict[str, int] = {}
         self._frames = 0
         self._flagged = 0
         self._events: list[str] = []
         self._released = [0] * options.queue_pairs
+
+    def _connection(self, index: int) -> Connection:
+        options = self._options
+        if options.transport != "UD":
+            return Connection(self._device, options.transport)
+        # Numpy loads slowly in an emulated machine, and only datagrams need it so early.
+        import numpy as np  # noqa: PLC0415
+
+        from host.receive.datagram_connection import DatagramConnection  # noqa: PLC0415
+
+        first = index * options.slots
+        slots = [np.frombuffer(self._pool.slot(slot), np.uint8) for slot in range(first, first + options.slots)]
+        return DatagramConnection(self._device, slots, self._region.lkey)
 
     def hello(self) -> Hello:
         """Describe the receiver."""
@@ -152,7 +165,7 @@ class Service:
         self._device.take_events()  # of the time before, when the link was not up
         self._counters = self._device.counters()
         for connection, peer in zip(self._connections, request.queue_pairs, strict=True):
-            connection.connect(peer.qpn, peer.psn, request.ip, request.pmtu)
+            connection.connect(peer.qpn, peer.psn, request.ip, request.pmtu, request.frame_bytes)
 
     def _serve(self, exchange: Exchange, receiver: Receiver) -> int:
         from host.receive.receiver import ReceiveFailed  # noqa: PLC0415 - see run()
@@ -173,6 +186,8 @@ class Service:
                 return EXIT_FAILED
             for message in exchange.pending():
                 if isinstance(message, Finish):
+                    for frame in receiver.finish():
+                        self._consume(exchange, frame)
                     exchange.send(self._summary())
                     return 0
                 raise ExchangeError(f"a {message.type} message came while receiving")

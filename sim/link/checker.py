@@ -181,6 +181,10 @@ class ProtocolChecker:
             found.append(("reth.length", f"is {packet.reth.length} in an ONLY with {size} bytes"))
         if packet.reth is not None and not info.last and packet.reth.length <= qp.pmtu:
             found.append(("reth.length", f"is {packet.reth.length} in a FIRST; one PMTU is an ONLY's"))
+        if packet.deth is not None and (packet.deth.qkey, packet.deth.source_qp) != (qp.queue_key, qp.device_qpn):
+            found.append(("deth", f"key {packet.deth.qkey:#x} from queue pair {packet.deth.source_qp:#x}"))
+        if qp.transport is not Transport.RC and packet.bth.ack_request:
+            found.append(("bth.ack_request", f"set in {info.opcode.name}, which nobody acknowledges"))
         if info.last and qp.transport is Transport.RC and not packet.bth.ack_request:
             found.append(("bth.ack_request", f"missing in {info.opcode.name}"))
         return found
@@ -199,8 +203,8 @@ class ProtocolChecker:
         if ahead < 0:
             self.retransmitted += 1
             before = stream.fingerprints.get(psn)
-            if qp.transport is Transport.UC:
-                found.append(("bth.psn", f"{-ahead} behind; UC does not retransmit"))
+            if qp.transport is not Transport.RC:
+                found.append(("bth.psn", f"{-ahead} behind; {qp.transport} does not retransmit"))
             elif before is None:
                 found.append(("bth.psn", f"{psn:#08x} retransmitted, which has not been sent"))
             elif before != fingerprint:

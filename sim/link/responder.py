@@ -56,10 +56,12 @@ class QueuePair:
     rnr_timer: int = 12
     """Timer code of receiver-not-ready NAKs."""
     traffic_class: int = 0
+    queue_key: int = 0
+    """UD: datagrams with another one are dropped."""
 
     def __post_init__(self) -> None:
-        if self.transport not in (Transport.RC, Transport.UC):
-            raise ValueError(f"transport {self.transport}: only RC and UC carry RDMA WRITE")
+        if self.transport not in (Transport.RC, Transport.UC, Transport.UD):
+            raise ValueError(f"transport {self.transport}: only RC, UC and UD have queue pairs")
         if self.pmtu not in (256, 512, 1024, 2048, 4096):
             raise ValueError(f"pmtu {self.pmtu}: allowed are 256, 512, 1024, 2048, 4096")
 
@@ -120,16 +122,21 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A receive completion: what the consumer of a WRITE with immediate learns. ``byte_length`` is the message's."""
+    """A receive completion: what the consumer of a WRITE with immediate, or of a datagram, learns of the message."""
 
     peer_qpn: int
     immediate: int
     byte_length: int
+    token: int = 0
+    """Of a datagram: the receive that it took, as the consumer had named it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Decision on one packet. With ``EXECUTE``, ``payload`` belongs at ``address`` of the region ``rkey``."""
+    """Decision on one packet.
+
+    With ``EXECUTE``, ``payload`` belongs at ``address`` of the region ``rkey``; a datagram's, into a posted receive.
+    """
 
     verdict: Verdict
     reason: str = ""
@@ -211,6 +218,8 @@ class Responder:
         state = self._states[qp.peer_qpn]
         if state.dead:
             return Outcome(Verdict.DROPPED, "the queue pair is in the error state")
+        if qp.transport is Transport.UD:
+            return self._datagram(packet, qp, state)
 
         outcome = self._check_psn(packet, qp, state)
         return outcome if outcome is not None else self._in_turn(packet, qp, state)
@@ -229,6 +238,20 @@ class Responder:
         elif packet.bth.pkey & 0x7FFF != DEFAULT_PKEY & 0x7FFF:
             reason = f"P_Key {packet.bth.pkey:#06x} is not in the table"
         return reason
+
+    def _datagram(self, packet: Packet, qp: QueuePair, state: QueueState) -> Outcome:
+        """Take a datagram: no order, no reply. The PSN says nothing."""
+        if packet.deth is None or packet.deth.qkey != qp.queue_key:
+            return Outcome(Verdict.DROPPED, "another queue key")
+        if len(packet.payload) > qp.pmtu:
+            return Outcome(Verdict.DROPPED, "longer than a packet may be")
+        if state.receives == 0:
+            return Outcome(Verdict.DROPPED, "no receive posted")
+        if state.receives is not None:
+            state.receives -= 1
+        carried = packet.immediate.value if packet.immediate is not None else 0
+        completion = Completion(qp.peer_qpn, carried, len(packet.payload))
+        return Outcome(Verdict.EXECUTE, peer_qpn=qp.peer_qpn, payload=packet.payload, completion=completion)
 
     def _check_psn(self, packet: Packet, qp: QueuePair, state: QueueState) -> Outcome | None:
         """Return the outcome of a packet that is out of turn, None for one to look at further."""

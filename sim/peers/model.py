@@ -1,20 +1,21 @@
 """An in-process peer: numpy memory behind the responder, and the strict checker in front of it.
 
 It answers as rdma_rxe does, frame for frame (IP identification apart), takes RDMA WRITEs with and without immediate
-on RC and UC, and reports what a real receiver would learn: completions and memory. Nothing here waits for anything.
+on RC and UC and datagrams on UD, and reports what a real receiver would learn: completions and memory. Nothing here
+waits for anything.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sim.link.checker import ProtocolChecker, Violation
-from sim.link.responder import Completion, QueuePair, Region, Responder, Verdict, reply_packet
+from sim.link.responder import Completion, Outcome, QueuePair, Region, Responder, Verdict, reply_packet
 from sim.link.roce import encode
 from sim.peers.interface import PeerLost
 
@@ -40,6 +41,7 @@ class ModelPeer:
         self._direct = direct
         self._replies: deque[bytes] = deque()
         self._completions: deque[Completion] = deque()
+        self._posted: dict[int, deque[tuple[int, NDArray[np.uint8]]]] = {}
         self._closed = False
         self.checker = ProtocolChecker(Responder(queue_pairs, regions=(), receives=receives))
 
@@ -73,7 +75,9 @@ class ModelPeer:
             raise PeerLost("the model peer has been closed")
         packet = self.checker.departed(frame) if self._direct else None
         outcome = self.checker.delivered(frame, packet=packet)
-        if outcome.verdict is Verdict.EXECUTE:
+        if outcome.peer_qpn in self._posted:
+            self._take_datagram(outcome)
+        elif outcome.verdict is Verdict.EXECUTE:
             if outcome.payload:
                 memory = self._memories[outcome.rkey]
                 start = outcome.address - memory.region.address
@@ -83,6 +87,19 @@ class ModelPeer:
         if outcome.reply is not None:
             qp = self.checker.responder.queue_pairs[outcome.peer_qpn]
             self._replies.append(encode(reply_packet(qp, outcome.reply)))
+
+    def post(self, peer_qpn: int, token: int, memory: NDArray[np.uint8]) -> None:
+        """Post a receive for a datagram; its completion carries ``token``."""
+        self._posted.setdefault(peer_qpn, deque()).append((token, memory))
+
+    def _take_datagram(self, outcome: Outcome) -> None:
+        """A datagram takes the oldest receive; without one it is gone."""
+        posted = self._posted[outcome.peer_qpn]
+        if outcome.completion is None or not posted:
+            return
+        token, memory = posted.popleft()
+        memory[: len(outcome.payload)] = np.frombuffer(outcome.payload, np.uint8)
+        self._completions.append(replace(outcome.completion, token=token))
 
     def receive(self, timeout_seconds: float) -> bytes | None:
         """Return the oldest reply, None if there is none: waiting would not bring one."""

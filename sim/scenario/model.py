@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from host.control.link_watch import CAUSES
 from host.control.modes import LANES_A_LINK, MODES, PHOTOACOUSTIC, ULTRASOUND, Mode
 from host.frame_layout import FrameShape
+from host.receive.datagrams import RECEIVE_DEPTH
 from sim.scenario.lane_faults import LaneFault
 
 RING_BYTES = 4 << 20
@@ -21,6 +22,8 @@ BLOCK_TABLE_ENTRIES = 256
 DATA_QUEUE_PAIRS = 8
 """Queue pairs of the front end as it is built, beside the one for management."""
 HEADER_OCTETS_A_PACKET = 14 + 20 + 8 + 12 + 4 + 24  # Ethernet to BTH, ICRC, and preamble, FCS and gap
+DATAGRAM_OCTETS = 12
+"""What a datagram has beside: queue key, source, immediate."""
 MAX_LANE_RATE_GBPS = 12.8
 DOUBLE_NS = 600.0
 LATEST_DROP_SAMPLES = 100_000
@@ -222,7 +225,7 @@ def _lane_map(value: LaneMap, lanes: int) -> tuple[int, ...]:
 class Rdma(_Section):
     """The RDMA engine and its connection."""
 
-    transport: Literal["RC", "UC"] = "RC"
+    transport: Literal["RC", "UC", "UD"] = "RC"
     write_each: bool = False
     """UC: each packet of a WRITE is a WRITE of its own, so that a lost one costs no other."""
     qps: Annotated[int, Field(ge=1, le=DATA_QUEUE_PAIRS)] = 1
@@ -302,8 +305,9 @@ class Scenario(_Section):
 
     @property
     def wire_goodput_gbps(self) -> float:
-        """Payload rate of MIDDLE packets of one PMTU at the link's rate: the most the wire can carry."""
-        return self.link.rate_gbps * self.rdma.pmtu / (self.rdma.pmtu + HEADER_OCTETS_A_PACKET)
+        """Payload rate of MIDDLE packets (or datagrams) of one PMTU at the link's rate: the most the wire can carry."""
+        headers = HEADER_OCTETS_A_PACKET + (DATAGRAM_OCTETS if self.rdma.transport == "UD" else 0)
+        return self.link.rate_gbps * self.rdma.pmtu / (self.rdma.pmtu + headers)
 
     @model_validator(mode="before")
     @classmethod
@@ -354,6 +358,7 @@ class Scenario(_Section):
                 self.rdma.block_bytes,
                 f"a frame would take {blocks} blocks; the block table holds {BLOCK_TABLE_ENTRIES}",
             )
+        self._receivable(shape.frame_bytes)
         self._sustainable(in_ring, period)
         self._recoverable()
         if self.rdma.write_each and self.rdma.transport != "UC":
@@ -374,6 +379,17 @@ class Scenario(_Section):
             )
         self._placeable()
         return self
+
+    def _receivable(self, frame_bytes: int) -> None:
+        """Refuse datagrams for which not enough receives can be posted: those that find none are lost."""
+        datagrams = -(-frame_bytes // self.rdma.pmtu)
+        if self.rdma.transport == "UD" and self.host.slots * datagrams > RECEIVE_DEPTH:
+            raise Impossible(
+                "host.slots",
+                self.host.slots,
+                f"a frame takes {datagrams} datagrams, and the receiver posts at most {RECEIVE_DEPTH} receives; "
+                f"allowed 2 to {RECEIVE_DEPTH // datagrams}",
+            )
 
     def _placeable(self) -> None:
         """Refuse faults of what is not there, and skew that no receiver can tell from lateness."""

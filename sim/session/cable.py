@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from cocotb.triggers import Event, First, Timer
 from cocotb.utils import get_sim_time
 
+from host.frame_layout import split_datagram_immediate
 from sim.bench.bench import Bench
 from sim.link.link import Delivery
 from sim.link.lockstep import Lockstep
@@ -26,6 +27,13 @@ _ICRC_OCTETS = 4
 _ENDS_FRAME = frozenset(
     (Opcode.RC_WRITE_LAST_IMM, Opcode.RC_WRITE_ONLY_IMM, Opcode.UC_WRITE_LAST_IMM, Opcode.UC_WRITE_ONLY_IMM)
 )
+
+
+def _ends_frame(frame: bytes, opcode: int) -> bool:
+    if opcode == Opcode.UD_SEND_ONLY_IMM:
+        start = payload_offset(opcode)
+        return split_datagram_immediate(int.from_bytes(frame[start - 4 : start], "big"))[2]
+    return opcode in _ENDS_FRAME
 
 
 class Cable:
@@ -129,6 +137,6 @@ class Cable:
                 payload_octets=len(frame) - payload_offset(seen.opcode) - pad - _ICRC_OCTETS,
                 queue_pair=seen.destination_qp,
                 psn=seen.psn,
-                ends_frame=seen.opcode in _ENDS_FRAME,
+                ends_frame=_ends_frame(frame, seen.opcode),
             )
         )

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from host.exchange import (
+    QUEUE_KEY,
     VERSION,
     Connect,
     Event,
@@ -27,6 +30,7 @@ from host.exchange import (
 )
 from host.frame_layout import split_immediate
 from host.receive.capture import CaptureWriter
+from host.receive.datagrams import Assembled, DatagramFrames
 from host.receive.inspection import inspect
 from sim.link.responder import Endpoint, QueuePair
 from sim.link.roce import Transport, ipv4, mac
@@ -197,6 +201,7 @@ class ModelReceiver:
         self._used = [0] * queue_pairs
         self._flagged = 0
         self._closed = False
+        self._datagrams: list[DatagramFrames] = []
         self.frames: list[FrameReceived] = []
         probe = ModelPeer([])
         self._rkey = probe.register(self._memory).region.rkey
@@ -230,6 +235,7 @@ class ModelReceiver:
                 first_psn=sender.psn,
                 pmtu=message.pmtu,
                 transport=self._transport,
+                queue_key=QUEUE_KEY,
                 peer=Endpoint(mac(MODEL_MAC), ipv4(MODEL_IP)),
                 device=Endpoint(mac(message.mac), ipv4(message.ip)),
             )
@@ -237,6 +243,22 @@ class ModelReceiver:
         ]
         self._peer = ModelPeer(pairs, direct=False)
         self._peer.register(self._memory)
+        if self._transport is Transport.UD:
+            self._datagrams = [
+                DatagramFrames(
+                    [self._slot(index, slot) for slot in range(self._slots)],
+                    message.pmtu,
+                    message.frame_bytes or self._slot_bytes,
+                    partial(self._peer.post, qpn),
+                )
+                for index, qpn in enumerate(self._qpns)
+            ]
+            for frames in self._datagrams:
+                frames.fill()
+
+    def _slot(self, queue_pair: int, slot: int) -> NDArray[np.uint8]:
+        start = (queue_pair * self._slots + slot) * self._slot_bytes
+        return self._memory[start : start + self._slot_bytes]
 
     def wire(self) -> Wire:
         """Return the model itself."""
@@ -259,34 +281,58 @@ class ModelReceiver:
             return
         for completion in self._peer.take_completions():
             index = self._qpns.index(completion.peer_qpn)
-            slot, sequence = split_immediate(completion.immediate)
-            start = (index * self._slots + slot) * self._slot_bytes
-            memory = self._memory[start : start + self._slot_bytes]
-            found = inspect(memory, completion.immediate, completion.byte_length)
-            length = found.shape.frame_bytes if found.shape else 0
-            self._capture.append(slot, completion.immediate, memory[:length] if found.shape else memory)
-            self._flagged += not found.ok
+            if self._datagrams:
+                arrived = self._datagrams[index].arrived(completion.token, completion.immediate, completion.byte_length)
+                self._assembled(index, arrived)
+                continue
+            slot, _ = split_immediate(completion.immediate)
+            self._deliver(index, slot, completion.immediate, self._slot(index, slot), completion.byte_length)
             # As the real receiver does: slots that are passed over are those of frames that were lost.
             self._used[index] += (slot - self._next_slots[index]) % self._slots + 1
             self._next_slots[index] = (slot + 1) % self._slots
             self._released[index] = max(self._released[index], self._used[index])
-            self.frames.append(
-                FrameReceived(
-                    queue_pair=index,
-                    slot=slot,
-                    immediate=completion.immediate,
-                    sequence=int(found.header["sequence"]) if found.shape else sequence,
-                    bytes=length,
-                    ok=found.ok,
-                    problems=found.problems,
-                    payload_crc=found.payload_crc,
-                )
+
+    def _assembled(self, index: int, found: Sequence[Assembled]) -> None:
+        """Take frames that came in datagrams; those before them, and they, are released."""
+        for frame in found:
+            self._deliver(index, frame.slot, frame.immediate, frame.memory, frame.octets, frame.problems)
+            self._released[index] = max(self._released[index], frame.number + 1)
+            self._datagrams[index].release(self._released[index])
+
+    def _deliver(
+        self,
+        index: int,
+        slot: int,
+        immediate: int,
+        memory: NDArray[np.uint8],
+        octets: int,
+        problems: tuple[str, ...] = (),
+    ) -> None:
+        """Inspect and keep one frame."""
+        found = inspect(memory, immediate, octets)
+        length = found.shape.frame_bytes if found.shape else 0
+        problems = found.problems + problems
+        self._capture.append(slot, immediate, memory[:length] if found.shape else memory)
+        self._flagged += bool(problems)
+        self.frames.append(
+            FrameReceived(
+                queue_pair=index,
+                slot=slot,
+                immediate=immediate,
+                sequence=int(found.header["sequence"]) if found.shape else split_immediate(immediate)[1],
+                bytes=length,
+                ok=not problems,
+                problems=problems,
+                payload_crc=found.payload_crc,
             )
+        )
 
     def close(self) -> None:
         """Keep what has arrived."""
         if not self._closed:
             self.poll()
+            for index, frames in enumerate(self._datagrams):
+                self._assembled(index, frames.finish())
             self._capture.close()
             self._closed = True
 

@@ -20,7 +20,7 @@ import cocotb
 from cocotb.triggers import Timer
 from cocotb.utils import get_sim_time
 
-from host.control.block_pump import BlockPump, RemoteSlots
+from host.control.block_pump import BlockPump, Datagrams, RemoteSlots
 from host.control.engine import Engine, Identity, QueueMemory, QueuePair, QueueSettings
 from host.control.front_end import AcquisitionSettings, FrontEnd, LinkSettings, RingSettings, Source, Wiring
 from host.control.link_watch import LinkWatch, causes_of, status_of
@@ -28,7 +28,7 @@ from host.control.mode_switch import switch_mode
 from host.control.modes import FRACTION, LANES_A_LINK, Mode
 from host.control.registers import register_map
 from host.control.stream import Stream
-from host.exchange import VERSION, Connect, Hello, SenderQueuePair, Summary
+from host.exchange import QUEUE_KEY, VERSION, Connect, Hello, SenderQueuePair, Summary
 from sim.bench.bench import Bench
 from sim.bench.recording import Recording
 from sim.link import link as cable_model
@@ -42,6 +42,7 @@ from sim.peers.lifecycle import ControlAddress, WireAddress, open_control, open_
 from sim.run.failure import Failure
 from sim.run.packet_log import PacketLog
 from sim.run.plan import VARIABLE, Plan
+from sim.scenario.model import RING_BYTES
 from sim.session.cable import Cable
 from sim.session.errors import SessionFailed
 from sim.session.platform import SimulatedPlatform
@@ -261,6 +262,7 @@ class Session:
         remote = Identity.parse(hello.mac, hello.ip)
         await self.engine.start(local, FIRST_DATA_QUEUE_PAIR - 1 + rdma.qps, rdma.acknowledge_every)
         address, lanes = self.bench.memory.base, []
+        datagrams = Datagrams(rdma.pmtu, RING_BYTES) if rdma.transport == "UD" else None
         for index, remote_pair in enumerate(hello.queue_pairs):
             memory, address = QueueMemory.place(address, rdma.sq_depth)
             queue_pair = QueuePair(self.platform, FIRST_DATA_QUEUE_PAIR + index, memory)
@@ -276,12 +278,14 @@ class Session:
                     level=rdma.level,
                     transport=rdma.transport,
                     write_each=rdma.write_each,
+                    queue_key=QUEUE_KEY,
                 )
             )
             slots = RemoteSlots(remote_pair.address, hello.rkey, hello.slot_bytes, remote_pair.slots)
-            lanes.append((queue_pair, BlockPump(slots, sq_depth=rdma.sq_depth, batch=rdma.batch)))
+            lanes.append((queue_pair, BlockPump(slots, sq_depth=rdma.sq_depth, batch=rdma.batch, datagrams=datagrams)))
         pairs = tuple(SenderQueuePair(queue_pair.number, rdma.start_psn) for queue_pair, _ in lanes)
-        message = Connect(VERSION, self.plan.fpga_ip, self.plan.fpga_mac, rdma.pmtu, pairs, rdma.transport)
+        largest = self.scenario.acquisition.largest_frame
+        message = Connect(VERSION, self.plan.fpga_ip, self.plan.fpga_mac, rdma.pmtu, pairs, rdma.transport, largest)
         with self.stopwatch.waiting_for_peer():
             self.receiver.connect(message)
         self.lockstep = self._make_lockstep(hello)
@@ -310,6 +314,7 @@ class Session:
                 first_psn=rdma.start_psn,
                 pmtu=rdma.pmtu,
                 transport=Transport(rdma.transport),
+                queue_key=QUEUE_KEY,
             )
             for index, pair in enumerate(hello.queue_pairs)
         ]

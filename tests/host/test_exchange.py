@@ -87,7 +87,7 @@ def changed(message: Message, **changes: object) -> bytes:
         (changed(CONNECT, ip="10.0.0.300"), "ip = '10.0.0.300'"),
         (changed(CONNECT, mac="02:EB:00:00:00:01"), "mac = "),
         (changed(CONNECT, pmtu=1500), "pmtu = 1500: allowed 256, 512"),
-        (changed(CONNECT, transport="UD"), "transport = 'UD': allowed RC, UC"),
+        (changed(CONNECT, transport="XRC"), "transport = 'XRC': allowed RC, UC, UD"),
         (changed(CONNECT, extra=1), r"unknown keys \['extra'\]"),
         (changed(CONNECT, queue_pairs=[]), "at least one"),
         (changed(CONNECT, queue_pairs=[{"qpn": 1 << 24, "psn": 0}]), r"queue_pairs\[0\]: qpn = 16777216"),

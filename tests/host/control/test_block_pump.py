@@ -2,8 +2,9 @@
 
 import pytest
 
-from host.control.block_pump import Block, BlockPump, FrameTooLarge, RemoteSlots
+from host.control.block_pump import Block, BlockPump, Datagrams, FrameTooLarge, RemoteSlots
 from host.control.work_queue import Completion, Opcode, WorkRequest
+from host.frame_layout import split_datagram_immediate
 
 SLOTS = RemoteSlots(address=0x1000_0000, key=0xABCD, slot_bytes=0x10000, count=2)
 
@@ -118,3 +119,18 @@ def test_work_request_layout_is_pg332s():
 
 def test_completion_layout_is_pg332s():
     assert Completion.unpack(b"\x34\x12\x01\x05") == Completion(identifier=0x1234, opcode=1, error=5)
+
+
+def test_datagrams_each_say_where_their_octets_belong():
+    """Two frames of three blocks, the ring's end inside the second block."""
+    subject = pump(batch=64, sq_depth=64, datagrams=Datagrams(octets=2048, ring_bytes=8192))
+    for number in range(2):
+        subject.add(frame(1000 + number, lengths=(4096, 4096, 100), start=2048))
+    requests = subject.next_batch()
+    assert [request.local_address for request in requests[:5]] == [2048, 4096, 6144, 0, 2048]
+    assert [request.length for request in requests[:5]] == [2048] * 4 + [100]
+    assert {request.opcode for request in requests} == {Opcode.SEND_IMMEDIATE}
+    told = [split_datagram_immediate(request.immediate) for request in requests]
+    assert told == [(number, place, place == 4) for number in range(2) for place in range(5)]
+    assert subject.complete(10) == [False] * 4 + [True] + [False] * 4 + [True]
+    assert subject.frames_completed == 2

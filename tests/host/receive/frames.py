@@ -50,5 +50,11 @@ class Arrivals:
     def check(self) -> None:
         """Nothing fails by itself here."""
 
+    def released(self, total: int) -> None:
+        """WRITEs find free slots by themselves."""
+
+    def finish(self) -> list[Arrival]:
+        return []
+
     def repost(self) -> None:
         self.reposted += 1

@@ -10,7 +10,21 @@ from hypothesis import strategies as st
 
 from sim.link.checker import ProtocolChecker
 from sim.link.responder import Completion, QueuePair, Responder
-from sim.link.roce import PSN_MASK, Aeth, Bth, Ipv4, Opcode, Reth, Transport, decode, encode, psn_difference, seal
+from sim.link.roce import (
+    PSN_MASK,
+    Aeth,
+    Bth,
+    Deth,
+    ImmDt,
+    Ipv4,
+    Opcode,
+    Reth,
+    Transport,
+    decode,
+    encode,
+    psn_difference,
+    seal,
+)
 from sim.peers.interface import PeerLost, Wire
 from sim.peers.model import ModelPeer
 from tests.sim.link.frames import CONNECTION, DEVICE, PEER, changed, noise, request, write_frames, write_packets
@@ -296,8 +310,8 @@ def test_arp_is_counted_and_anything_else_is_a_violation():
 
 
 def test_foreign_transport_is_refused_at_construction():
-    with pytest.raises(ValueError, match="only RC and UC"):
-        replace(CONNECTION, transport=Transport.UD)
+    with pytest.raises(ValueError, match="only RC, UC and UD"):
+        replace(CONNECTION, transport=Transport.CNP)
     with pytest.raises(ValueError, match="pmtu 1500"):
         replace(CONNECTION, pmtu=1500)
 
@@ -312,6 +326,48 @@ def test_uc_never_answers_and_resynchronises_at_a_start():
     assert tb.memory.data[4096:4608].tobytes() == data
     assert [completion.immediate for completion in tb.peer.take_completions()] == [2]
     assert tb.rules == []
+
+
+DATAGRAMS = replace(CONNECTION, transport=Transport.UD, queue_key=0x1234)
+
+
+def datagram(psn: int, payload: bytes, *, key: int = 0x1234, source: int = CONNECTION.device_qpn, **bth):
+    packet = request(Opcode.UD_SEND_ONLY_IMM, psn, payload, qp=DATAGRAMS, **bth)
+    return encode(replace(packet, deth=Deth(key, source), immediate=ImmDt(0x1000 + psn)))
+
+
+def test_a_datagram_takes_the_oldest_receive_in_any_order():
+    tb = TB(qp=DATAGRAMS, direct=False)
+    memory = np.zeros((3, 4096), np.uint8)
+    for token, place in enumerate(memory):
+        tb.peer.post(0x11, token, place)
+    assert (
+        tb.send(datagram(7, b"seven..."), datagram(9, b"key!", key=1), datagram(5, b"five"), datagram(5, b"five")) == []
+    )
+    assert tb.peer.take_completions() == [
+        Completion(0x11, 0x1007, 8, token=0), Completion(0x11, 0x1005, 4, token=1), Completion(0x11, 0x1005, 4, token=2)
+    ]  # fmt: skip
+    assert [place[:8].tobytes() for place in memory] == [b"seven...", b"five\0\0\0\0", b"five\0\0\0\0"]
+    assert tb.send(datagram(8, b"gone")) == [] and tb.peer.take_completions() == []
+
+
+@pytest.mark.parametrize(
+    ("second", "rule"),
+    [
+        (datagram(1, b"abcd"), None),
+        (datagram(2, b"abcd"), "bth.psn"),
+        (datagram(0, b"abcd"), "bth.psn"),
+        (datagram(1, b"abcd", ack_request=True), "bth.ack_request"),
+        (datagram(1, b"abcd", key=0x1235), "deth"),
+        (datagram(1, b"abcd", source=77), "deth"),
+        (datagram(1, bytes(4100)), "payload.length"),
+    ],
+)
+def test_rules_of_datagrams(second, rule):
+    checker = ProtocolChecker(Responder([DATAGRAMS]))
+    checker.departed(datagram(0, b"abcd"), 0)
+    checker.departed(second, 0)
+    assert [violation.rule for violation in checker.violations] == [rule] * (rule is not None)
 
 
 def test_the_wire_ends_when_closed():

@@ -138,6 +138,48 @@ def test_the_last_frame_of_an_unreliable_connection_may_be_the_lost_one(tmp_path
     assert outcome.report["frames"]["dropped_by_cause"] == {"lost_on_link": 1}
 
 
+DATAGRAMS = {"rdma": {"transport": "UD", "start_psn": 0xFFFFF8}, "acquisition": {"shots": 5}, "host": {"slots": 2}}
+
+
+def test_datagrams_carry_frames_to_their_places(tmp_path):
+    outcome = run(tmp_path, {**DATAGRAMS, "expect": {"min_goodput_gbps": 95.0}})
+    assert outcome.code == 0, outcome.report["reasons"]
+    assert outcome.report["configuration"]["transport"] == "UD"
+    assert outcome.report["frames"]["received"] == 5
+    packets = read_packets(tmp_path / "packets.bin")
+    assert [packet.psn for packet in packets] == [0xFFFFF8 + index & 0xFFFFFF for index in range(len(packets))]
+    assert sum(packet.ends_frame for packet in packets) == 5
+
+
+@pytest.mark.parametrize(
+    ("faults", "causes"),
+    [
+        ([("drop", 3)], {"incomplete": 1}),
+        ([("drop", 0)], {"incomplete": 1}),
+        ([("drop", 15)], {"incomplete": 1}),
+        ([("corrupt", 7)], {"incomplete": 1}),
+        ([("drop", place) for place in range(16)], {"lost_on_link": 1}),
+        ([("duplicate", 4)], {}),
+        ([("reorder", 5)], {}),
+        ([("drop", 2), ("duplicate", 9), ("drop", 40)], {"incomplete": 2}),
+    ],
+)
+def test_a_lost_datagram_costs_its_frame_alone(tmp_path, faults, causes):
+    """Of the second frame (places count in it), and sometimes of the third."""
+    change = {
+        **DATAGRAMS,
+        "rdma": {"transport": "UD"},
+        "link": {
+            "peer": "model",
+            "faults": [{"action": action, "psn": PACKETS_A_FRAME + place} for action, place in faults],
+        },
+        "expect": {"frames_lost": sum(causes.values())},
+    }
+    outcome = run(tmp_path, change)
+    assert outcome.code == 0, outcome.report["reasons"]
+    assert outcome.report["frames"]["dropped_by_cause"] == causes
+
+
 @pytest.mark.parametrize("pmtu", [1024, 256])
 def test_small_packets_reach_the_wire_limit(tmp_path, pmtu):
     """The whole frame is in the ring before it goes out, so that only the engine can be too slow."""

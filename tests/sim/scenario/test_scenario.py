@@ -65,6 +65,10 @@ def test_the_wire_limit_counts_preamble_gap_and_check_sums():
     ("change", "complaint"),
     [
         ({"frobnicate": 1}, "unknown key frobnicate; keys of a scenario: name, seed"),
+        (
+            {"rdma": {"transport": "UD", "pmtu": 256}, "host": {"slots": 4}},
+            "host.slots = 4: a frame takes 8193 datagrams",
+        ),
         ({"acquisition": {"sample": 4}}, "unknown key acquisition.sample; keys of acquisition: mode"),
         ({"acquisition": {"samples": "12"}}, "acquisition.samples = '12'"),
         ({"acquisition": {"samples": 0}}, "acquisition.samples = 0: Input should be greater than or equal to 1"),
