@@ -4,7 +4,7 @@ ernic_request_kind.v
 ernic_responder.v
 ernic_region_check.v
 ernic_respond_effects.v
-ernic_notices.v
+ernic_notices.f
 ernic_receive_queue.v
 ernic_reply.v
 ernic_respond_config.v

@@ -17,6 +17,7 @@ PACKER = "hdl/acquisition/acquisition_packer.v"
 ARBITER = "hdl/ernic/ernic_qp_arbiter.v"
 ACKS = "hdl/ernic/ernic_ack_engine.v"
 SCHEDULER = "hdl/ernic/ernic_scheduler.v"
+REGIONS = "hdl/ernic/ernic_region_check.v"
 BLOCKS = "hdl/ring/ring_blocks.v"
 WRITER = "hdl/ring/ring_writer.v"
 RELEASE = "hdl/ring/ring_release.v"
@@ -312,6 +313,21 @@ ERNIC_ACK_WINDOW = Proof(
     ),
 )
 
+ERNIC_REGION_CHECK = Proof(
+    name="ernic_region_check",
+    claim="an allowed access touches no octet outside its region, addresses go round or not; what fits is allowed",
+    modules=("ernic/ernic_region_check",),
+    base=4,
+    cover=Search(6),
+    bugs_within=Search(6),
+    bugs=(
+        bug("an octet too many", (REGIONS, "behind <= {1'b0, length}", "behind <= {1'b0, length} + 49'd1")),
+        bug("far away is near", (REGIONS, "offset[63:48] == 16'd0 && ", "")),
+        bug("lengths are taken modulo 2^16", (REGIONS, "+ {17'd0, s_length};", "+ {33'd0, s_length[15:0]};")),
+        bug("the upper key is not looked at", (REGIONS, "&& s_key[31:16] == 16'd0", "")),
+    ),
+)
+
 ERNIC_SCHEDULER = Proof(
     name="ernic_scheduler",
     claim="no level goes before a higher one; whoever stays a candidate is among the next NUM_QP grants of its level",
@@ -347,6 +363,7 @@ PROOFS = (
     RING_BLOCKS,
     RING_SPACE,
     ERNIC_QP_ARBITER,
+    ERNIC_REGION_CHECK,
     ERNIC_ACK_WINDOW,
     ERNIC_SCHEDULER,
 )

@@ -1,0 +1,2 @@
+../lib/sync_fifo.v
+ernic_notices.v
