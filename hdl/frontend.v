@@ -124,13 +124,16 @@ module frontend #(
 );
 
     // Register pages, in the order of the decoder's targets.
-    localparam TARGETS = 6;
+    localparam TARGETS = 7;
     localparam PAGE_ERNIC = 0;
     localparam PAGE_JESD204B = 1;
     localparam PAGE_ACQUISITION = 2;
     localparam PAGE_RING = 3;
     localparam PAGE_SYSTEM = 4;
     localparam PAGE_TRAFFIC = 5;
+    localparam PAGE_POSTER = 6;
+    // The poster's send queue may be as large as the engine's memory on the chip: 1024 entries.
+    localparam QUEUE_MEMORY_BYTES = 65536;
 
     wire                  reg_valid;
     wire                  reg_write;
@@ -188,8 +191,8 @@ module frontend #(
     reg_bus_decoder #(
         .ADDR_WIDTH(20),
         .TARGETS(TARGETS),
-        .BASES({20'h48000, 20'h46000, 20'h44000, 20'h42000, 20'h40000, 20'h00000}),
-        .MASKS({20'hfe000, 20'hfe000, 20'hfe000, 20'hfe000, 20'hfe000, 20'hc0000}),
+        .BASES({20'h4a000, 20'h48000, 20'h46000, 20'h44000, 20'h42000, 20'h40000, 20'h00000}),
+        .MASKS({20'hfe000, 20'hfe000, 20'hfe000, 20'hfe000, 20'hfe000, 20'hfe000, 20'hc0000}),
         .TIMEOUT_CYCLES(1024)
     ) page_decoder (
         .clk(clk),
@@ -385,6 +388,25 @@ module frontend #(
     wire [31:0]          release_bytes;
     wire                 release_complete;
 
+    // Blocks of the ring that hardware posts.
+    wire                 by_hardware;
+    wire                 host_waits;
+    wire                 block_valid;
+    wire                 block_ready;
+    wire [31:0]          block_address;
+    wire [23:0]          block_bytes;
+    wire                 block_first;
+    wire                 block_last;
+    wire [31:0]          block_sequence;
+    wire                 entry_valid;
+    wire                 entry_ready;
+    wire [9:0]           entry_row;
+    wire [511:0]         entry;
+    wire                 doorbell_valid;
+    wire                 doorbell_ready;
+    wire [31:0]          doorbell_address;
+    wire [15:0]          doorbell_index;
+
     ring_buffer #(
         .RING_BYTES(RING_BYTES)
     ) ring (
@@ -411,6 +433,15 @@ module frontend #(
         .release_bytes(release_bytes),
         .release_complete(release_complete),
         .irq(irq_ring),
+        .by_hardware(by_hardware),
+        .host_waits(host_waits),
+        .m_block_valid(block_valid),
+        .m_block_ready(block_ready),
+        .m_block_address(block_address),
+        .m_block_bytes(block_bytes),
+        .m_block_first(block_first),
+        .m_block_last(block_last),
+        .m_block_sequence(block_sequence),
         .s_reg_valid(page_valid[PAGE_RING]),
         .s_reg_write(page_write),
         .s_reg_addr(page_addr[12:0]),
@@ -420,9 +451,39 @@ module frontend #(
         .s_reg_rdata(page_rdata[PAGE_RING*32 +: 32])
     );
 
+    poster poster (
+        .clk(clk),
+        .rst(rst),
+        .s_reg_valid(page_valid[PAGE_POSTER]),
+        .s_reg_write(page_write),
+        .s_reg_addr(page_addr[12:0]),
+        .s_reg_wdata(page_wdata),
+        .s_reg_ready(page_ready[PAGE_POSTER]),
+        .s_reg_error(page_error[PAGE_POSTER]),
+        .s_reg_rdata(page_rdata[PAGE_POSTER*32 +: 32]),
+        .by_hardware(by_hardware),
+        .s_block_valid(block_valid),
+        .s_block_ready(block_ready),
+        .s_block_address(block_address),
+        .s_block_bytes(block_bytes),
+        .s_block_first(block_first),
+        .s_block_last(block_last),
+        .s_block_sequence(block_sequence),
+        .host_waits(host_waits),
+        .m_entry_valid(entry_valid),
+        .m_entry_ready(entry_ready),
+        .m_entry_row(entry_row),
+        .m_entry(entry),
+        .m_doorbell_valid(doorbell_valid),
+        .m_doorbell_ready(doorbell_ready),
+        .m_doorbell_address(doorbell_address),
+        .m_doorbell_index(doorbell_index)
+    );
+
     ernic #(
         .NUM_QP(NUM_QP),
-        .RING_BYTES(RING_BYTES)
+        .RING_BYTES(RING_BYTES),
+        .QUEUE_MEMORY_BYTES(QUEUE_MEMORY_BYTES)
     ) engine (
         .clk(clk),
         .rst(rst),
@@ -434,6 +495,21 @@ module frontend #(
         .s_reg_error(page_error[PAGE_ERNIC]),
         .s_reg_rdata(page_rdata[PAGE_ERNIC*32 +: 32]),
         .irq(irq_ernic),
+        .s_sq_doorbell_valid(doorbell_valid),
+        .s_sq_doorbell_ready(doorbell_ready),
+        .s_sq_doorbell_address(doorbell_address),
+        .s_sq_doorbell_index(doorbell_index),
+        .s_rq_doorbell_valid(1'b0),
+        // verilator lint_off PINCONNECTEMPTY
+        // Receive queues are software's.
+        .s_rq_doorbell_ready(),
+        // verilator lint_on PINCONNECTEMPTY
+        .s_rq_doorbell_address(32'd0),
+        .s_rq_doorbell_index(16'd0),
+        .s_entry_valid(entry_valid),
+        .s_entry_ready(entry_ready),
+        .s_entry_row(entry_row),
+        .s_entry(entry),
         .s_traffic_reg_valid(page_valid[PAGE_TRAFFIC]),
         .s_traffic_reg_write(page_write),
         .s_traffic_reg_addr(page_addr[12:0]),

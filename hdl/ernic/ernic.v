@@ -47,6 +47,24 @@ module ernic #(
     output wire                 s_reg_error,
     output wire [31:0]          s_reg_rdata,
     output wire                 irq,
+
+    // Doorbells by hardware (PG332's handshake ports) for queue pairs without QPCONF.SOFTWARE_DOORBELL: the address of the queue
+    // pair's SQPI or RQCI in the engine's page, and the index that software would write there; held until ready.
+    input  wire                 s_sq_doorbell_valid,
+    output wire                 s_sq_doorbell_ready,
+    input  wire [31:0]          s_sq_doorbell_address,
+    input  wire [15:0]          s_sq_doorbell_index,
+    input  wire                 s_rq_doorbell_valid,
+    output wire                 s_rq_doorbell_ready,
+    input  wire [31:0]          s_rq_doorbell_address,
+    input  wire [15:0]          s_rq_doorbell_index,
+
+    // Queue entries from hardware into the memory on the chip, by rows of 64 octets.
+    input  wire                 s_entry_valid,
+    output wire                 s_entry_ready,
+    input  wire [9:0]           s_entry_row,
+    input  wire [511:0]         s_entry,
+
     // Register bus of the page TRAFFIC.
     input  wire                 s_traffic_reg_valid,
     input  wire                 s_traffic_reg_write,
@@ -320,6 +338,14 @@ module ernic #(
         .s_reg_error(s_reg_error),
         .s_reg_rdata(s_reg_rdata),
         .irq(irq),
+        .s_sq_doorbell_valid(s_sq_doorbell_valid),
+        .s_sq_doorbell_ready(s_sq_doorbell_ready),
+        .s_sq_doorbell_address(s_sq_doorbell_address),
+        .s_sq_doorbell_index(s_sq_doorbell_index),
+        .s_rq_doorbell_valid(s_rq_doorbell_valid),
+        .s_rq_doorbell_ready(s_rq_doorbell_ready),
+        .s_rq_doorbell_address(s_rq_doorbell_address),
+        .s_rq_doorbell_index(s_rq_doorbell_index),
         .memory_write_valid(memory_write_valid),
         .memory_write_address(memory_write_address),
         .memory_write_data(memory_write_data),
@@ -560,6 +586,10 @@ module ernic #(
         .read_load(memory_read_load),
         .read_address(memory_read_address),
         .read_data(memory_read_data),
+        .s_row_valid(s_entry_valid),
+        .s_row_ready(s_entry_ready),
+        .s_row_address(s_entry_row),
+        .s_row_data(s_entry),
         .s_axi_araddr(read_araddr),
         .s_axi_arlen(read_arlen),
         .s_axi_arvalid(chip_arvalid),

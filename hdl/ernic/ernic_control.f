@@ -2,6 +2,7 @@
 ernic_respond.f
 ../lib/axi_write_mux.f
 ernic_qp_config.v
+ernic_doorbell_ports.v
 ernic_qp_doorbell.v
 ernic_registers.v
 ernic_wqe_fetch.v

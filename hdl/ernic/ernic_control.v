@@ -43,6 +43,16 @@ module ernic_control #(
     output wire [31:0]  s_reg_rdata,
     output wire         irq,
 
+    // Doorbells by hardware (PG332): the address of SQPI or RQCI in the engine's page, and the index.
+    input  wire         s_sq_doorbell_valid,
+    output wire         s_sq_doorbell_ready,
+    input  wire [31:0]  s_sq_doorbell_address,
+    input  wire [15:0]  s_sq_doorbell_index,
+    input  wire         s_rq_doorbell_valid,
+    output wire         s_rq_doorbell_ready,
+    input  wire [31:0]  s_rq_doorbell_address,
+    input  wire [15:0]  s_rq_doorbell_index,
+
     // Memory on the chip: written and read by words.
     output wire         memory_write_valid,
     output wire [15:2]  memory_write_address,
@@ -218,6 +228,12 @@ module ernic_control #(
     wire [31:0]            region_data;
     wire                   doorbell_valid;
     wire                   doorbell_plain;
+    wire                   doorbell_beyond;
+    wire                   ring_valid;
+    wire                   ring_ready;
+    wire                   ring_receive;
+    wire [31:0]            ring_address;
+    wire [15:0]            ring_index;
     wire                   enabled_valid;
     wire                   requester_command_valid;
     wire                   requester_command_done;
@@ -483,6 +499,24 @@ module ernic_control #(
     wire sweep_qps = sweep_valid && {1'b0, sweep_entry} < NUM_QP;
     wire [QP_WIDTH-1:0] sweep_qp = sweep_entry[QP_WIDTH-1:0];
 
+    ernic_doorbell_ports doorbells (
+        .clk(clk),
+        .rst(rst),
+        .s_sq_valid(s_sq_doorbell_valid),
+        .s_sq_ready(s_sq_doorbell_ready),
+        .s_sq_address(s_sq_doorbell_address),
+        .s_sq_index(s_sq_doorbell_index),
+        .s_rq_valid(s_rq_doorbell_valid),
+        .s_rq_ready(s_rq_doorbell_ready),
+        .s_rq_address(s_rq_doorbell_address),
+        .s_rq_index(s_rq_doorbell_index),
+        .m_valid(ring_valid),
+        .m_ready(ring_ready),
+        .m_receive(ring_receive),
+        .m_address(ring_address),
+        .m_index(ring_index)
+    );
+
     ernic_registers #(
         .NUM_QP(NUM_QP)
     ) registers (
@@ -496,6 +530,11 @@ module ernic_control #(
         .s_reg_error(s_reg_error),
         .s_reg_rdata(s_reg_rdata),
         .irq(irq),
+        .s_ring_valid(ring_valid),
+        .s_ring_ready(ring_ready),
+        .s_ring_receive(ring_receive),
+        .s_ring_address(ring_address),
+        .s_ring_index(ring_index),
         .engine_enabled(engine_enabled),
         .udp_source_port(udp_source_port),
         .no_fatal(no_fatal),
@@ -569,6 +608,7 @@ module ernic_control #(
         .notice_oldest(notice_oldest),
         .notice_pop(notice_pop),
         .doorbell_taken(posted_valid),
+        .doorbell_beyond(doorbell_beyond),
         .sent_valid(sent_valid),
         .sent_again(sent_again),
         .sent_qp(started_qp),
@@ -791,6 +831,7 @@ module ernic_control #(
         .write_index(access_data[15:0]),
         .write_depth(status_depth),
         .write_done(status_done),
+        .beyond(doorbell_beyond),
         .posted_valid(posted_valid),
         .posted_qp(posted_qp),
         .fetch_load(fetch_load),

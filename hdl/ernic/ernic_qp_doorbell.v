@@ -32,6 +32,8 @@ module ernic_qp_doorbell #(
     input  wire [15:0]         write_index,
     input  wire [15:0]         write_depth,
     input  wire [15:0]         write_done,
+    // It would post more than the queue holds.
+    output wire                beyond,
     // Entries were posted.
     output reg                 posted_valid,
     output reg  [QP_WIDTH-1:0] posted_qp,
@@ -57,6 +59,8 @@ module ernic_qp_doorbell #(
     wire [15:0] fresh = whole ? write_depth : distance;
     wire [15:0] waiting = status_posted - write_done;
     wire        taken = write_depth != 16'd0 && {1'b0, fresh} + {1'b0, waiting} <= {1'b0, write_depth};
+
+    assign beyond = write_valid && !write_plain && !taken;
 
     wire                store = clear_valid || (write_valid && (write_plain || taken));
     wire [QP_WIDTH-1:0] store_qp = clear_valid ? clear_qp : write_qp;

@@ -1,5 +1,5 @@
-// Memory on the chip for send queues and for what is short and urgent: written by words through the register bus, read by the
-// engine in bursts, without the way to the processing system's memory.
+// Memory on the chip for send queues and for what is short and urgent: written by words through the register bus or by rows from
+// hardware, read by the engine in bursts, without the way to the processing system's memory.
 
 `timescale 1ns / 1fs
 `default_nettype none
@@ -21,6 +21,14 @@ module ernic_queue_memory #(
     input  wire [15:2]  read_address,
     // verilator lint_on UNUSEDSIGNAL
     output wire [31:0]  read_data,
+    // A row of 64 octets from hardware; words go first.
+    input  wire         s_row_valid,
+    output wire         s_row_ready,
+    // verilator lint_off UNUSEDSIGNAL
+    // Likewise.
+    input  wire [9:0]   s_row_address,
+    // verilator lint_on UNUSEDSIGNAL
+    input  wire [511:0] s_row_data,
 
     // AXI4 read channels.
     // verilator lint_off UNUSEDSIGNAL
@@ -48,13 +56,18 @@ module ernic_queue_memory #(
 
     assign read_data = row_read[{lane_read, 5'd0} +: 32];
 
+    // One write port: a word in its lane, or a row in all.
     integer lane;
+    wire                 row_write = s_row_valid && !write_valid;
+    wire [15:0]          write_lanes = row_write ? 16'hffff : {15'd0, write_valid} << write_address[5:2];
+    wire [ROW_WIDTH-1:0] write_row = row_write ? s_row_address[ROW_WIDTH-1:0] : write_address[ROW_WIDTH+5:6];
+    wire [511:0]         write_words = row_write ? s_row_data : {16{write_data}};
+
+    assign s_row_ready = !write_valid;
 
     always @(posedge clk) begin
-        if (write_valid) begin
-            for (lane = 0; lane < 16; lane = lane + 1) begin
-                if (write_address[5:2] == lane[3:0]) memory[write_address[ROW_WIDTH+5:6]][32*lane +: 32] <= write_data;
-            end
+        for (lane = 0; lane < 16; lane = lane + 1) begin
+            if (write_lanes[lane]) memory[write_row][32*lane +: 32] <= write_words[32*lane +: 32];
         end
         if (read_load) begin
             row_read <= memory[read_address[ROW_WIDTH+5:6]];

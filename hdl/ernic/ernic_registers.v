@@ -5,6 +5,9 @@
 // here a write to such a register becomes a command to those engines, one after the other. The bus does not wait for it, but the
 // next access does.
 //
+// A doorbell by hardware (PG332's handshake ports) is such an access too, to SQPI or RQCI, without an answer: it and the bus come
+// one after the other, in turn if both wait. Which of the two may ring for a queue pair is QPCONF.SOFTWARE_DOORBELL's to say.
+//
 // After reset all memories are swept to their reset values, which takes 256 cycles; accesses wait.
 
 `timescale 1ns / 1fs
@@ -32,6 +35,13 @@ module ernic_registers #(
     output wire                s_reg_error,
     output reg  [31:0]         s_reg_rdata,
     output wire                irq,
+
+    // Doorbells by hardware: the address of SQPI or RQCI in this page, the index.
+    input  wire                s_ring_valid,
+    output wire                s_ring_ready,
+    input  wire                s_ring_receive,
+    input  wire [31:0]         s_ring_address,
+    input  wire [15:0]         s_ring_index,
 
     // Global configuration.
     output reg                 engine_enabled,
@@ -124,6 +134,7 @@ module ernic_registers #(
 
     // Events to count and report. Queue pairs are given as index or, from the wire, as number.
     input  wire                doorbell_taken,
+    input  wire                doorbell_beyond,
     input  wire                sent_valid,
     input  wire                sent_again,
     input  wire [QP_WIDTH-1:0] sent_qp,
@@ -194,23 +205,32 @@ module ernic_registers #(
 
     reg  [1:0]  state;
     reg         access_is_write;
+    reg         access_is_ring;
     reg         hit_global;
     reg         hit_qp;
     reg         hit_region;
     reg         hit_memory;
     reg  [8:0]  global_offset;
     reg  [3:0]  commands;
-    wire        take = state == IDLE && s_reg_valid && !sweep_valid && commands == 4'd0 && !respond_busy;
+    wire        free = state == IDLE && !sweep_valid && commands == 4'd0 && !respond_busy;
+    // A doorbell goes first, but not twice in a row.
+    wire        take_ring = free && s_ring_valid && !(s_reg_valid && access_is_ring);
+    wire        take = take_ring || (free && s_reg_valid);
+    wire [17:0] address = take_ring ? s_ring_address[17:0] : s_reg_addr;
 
     // Queue pairs begin at a multiple of 256.
-    wire [9:0]  page = s_reg_addr[17:8] - QP_BASE[17:8];
-    wire        qp_exists = s_reg_addr >= QP_BASE && page < NUM_QP;
+    wire [9:0]  page = address[17:8] - QP_BASE[17:8];
+    wire        qp_exists = address >= QP_BASE && page < NUM_QP;
+    wire [19:0] ring_offset = {12'd0, s_ring_address[7:0]};
+    wire        ring_is_doorbell = s_ring_address[31:18] == 14'd0
+        && ring_offset == (s_ring_receive ? `EB_ERNIC_QP_RQCI : `EB_ERNIC_QP_SQPI);
 
     assign access_load = take;
     assign load_qp = page[QP_WIDTH-1:0];
-    assign load_entry = s_reg_addr[15:8];
-    assign load_offset = s_reg_addr[7:0];
+    assign load_entry = address[15:8];
+    assign load_offset = address[7:0];
     assign s_reg_ready = state == ANSWER;
+    assign s_ring_ready = take_ring;
     assign s_reg_error = 1'b0;
 
     wire [19:0] qp_offset = {12'd0, access_offset};
@@ -222,7 +242,13 @@ module ernic_registers #(
         || qp_offset == `EB_ERNIC_QP_STATMSN || qp_offset == `EB_ERNIC_QP_STATRESPSN);
     wire write = state == ACCESS && access_is_write;
     wire write_global = write && hit_global;
-    wire write_qp = write && hit_qp && !lacking;
+    // Doorbells of an enabled queue pair come one way only; refused ones are without effect.
+    wire by_register = software_doorbell[access_qp];
+    wire is_doorbell = write && hit_qp && (qp_offset == `EB_ERNIC_QP_SQPI || qp_offset == `EB_ERNIC_QP_RQCI);
+    wire ring_nowhere = write && access_is_ring && !hit_qp;
+    wire ring_disabled = is_doorbell && access_is_ring && !enabled_now;
+    wire wrong_way = is_doorbell && enabled_now && by_register == access_is_ring;
+    wire write_qp = write && hit_qp && !lacking && !ring_disabled && !wrong_way;
 
     assign access_write_qp = write_qp;
     assign access_write_region = write && hit_region;
@@ -232,22 +258,26 @@ module ernic_registers #(
         case (state)
             IDLE:
                 if (take) begin
-                    access_is_write <= s_reg_write;
-                    hit_global <= s_reg_addr[17:9] == GLOBAL_BASE[17:9];
-                    hit_qp <= qp_exists;
-                    hit_region <= s_reg_addr[17:16] == 2'b00;
-                    hit_memory <= s_reg_addr[17:16] == 2'b01;
-                    global_offset <= {s_reg_addr[8:2], 2'b00};
+                    access_is_write <= take_ring || s_reg_write;
+                    access_is_ring <= take_ring;
+                    hit_global <= !take_ring && address[17:9] == GLOBAL_BASE[17:9];
+                    hit_qp <= qp_exists && (!take_ring || ring_is_doorbell);
+                    hit_region <= !take_ring && address[17:16] == 2'b00;
+                    hit_memory <= !take_ring && address[17:16] == 2'b01;
+                    global_offset <= {address[8:2], 2'b00};
                     access_qp <= load_qp;
                     access_entry <= load_entry;
-                    access_offset <= {s_reg_addr[7:2], 2'b00};
-                    access_data <= s_reg_wdata;
+                    access_offset <= {address[7:2], 2'b00};
+                    access_data <= take_ring ? {16'd0, s_ring_index} : s_reg_wdata;
                     state <= ACCESS;
                 end
-            ACCESS: state <= ANSWER;
+            ACCESS: state <= access_is_ring ? IDLE : ANSWER;
             default: state <= IDLE;
         endcase
-        if (rst) state <= IDLE;
+        if (rst) begin
+            state <= IDLE;
+            access_is_ring <= 1'b0;
+        end
     end
 
     // ------------------------------------------------------------------------------------------------------------------- sweep
@@ -264,6 +294,7 @@ module ernic_registers #(
     // -------------------------------------------------------------------------------------- registers with effect beyond storage
 
     reg  [NUM_QP-1:0] used;
+    reg  [NUM_QP-1:0] software_doorbell;
     reg               clears;
     reg               override;
 
@@ -289,7 +320,7 @@ module ernic_registers #(
 
     always @(posedge clk) begin
         enabled_valid <= write_conf && access_data[0] && !enabled_now;
-        if (write_conf) qp_enabled[access_qp] <= access_data[0];
+        if (write_conf) {software_doorbell[access_qp], qp_enabled[access_qp]} <= {access_data[4], access_data[0]};
         if (doorbell_valid && !doorbell_plain) used[access_qp] <= 1'b1;
         if (write_conf && !access_data[0]) used[access_qp] <= 1'b0;
 
@@ -309,6 +340,7 @@ module ernic_registers #(
             clears <= 1'b0;
             enabled_valid <= 1'b0;
             qp_enabled <= {NUM_QP{1'b0}};
+            software_doorbell <= {NUM_QP{1'b0}};
             used <= {NUM_QP{1'b0}};
         end
     end
@@ -367,7 +399,7 @@ module ernic_registers #(
 
     always @(posedge clk) begin
         if (sweep_valid || write_global) store[store_word] <= store_value;
-        if (take) stored <= store[s_reg_addr[8:2]];
+        if (take) stored <= store[address[8:2]];
         if (write_global) begin
             case (offset)
                 `EB_ERNIC_XRNICCONF: {udp_source_port, engine_enabled} <= {value[31:16], value[0]};
@@ -471,6 +503,12 @@ module ernic_registers #(
 
     // ---------------------------------------------------------------------------------------------------------------- counters
 
+    // Why a doorbell was not taken: it names no SQPI or RQCI; queue pair disabled; rung the other way than QPCONF says; more
+    // than the queue holds.
+    localparam [3:0] REFUSED_NOWHERE = 4'd1;
+    localparam [3:0] REFUSED_DISABLED = 4'd2;
+    localparam [3:0] REFUSED_WRONG_WAY = 4'd3;
+    localparam [3:0] REFUSED_BEYOND = 4'd4;
     localparam [7:0] OPCODE_ACK = 8'h11;
     localparam [7:0] READ_RESPONSE_FIRST = 8'h0d;
     localparam [7:0] READ_RESPONSE_ONLY = 8'h10;
@@ -490,6 +528,9 @@ module ernic_registers #(
     reg                held_back;
     reg [31:0]         packets_again;
     reg [31:0]         doorbells;
+    reg [15:0]         doorbells_refused;
+    reg [7:0]          refused_qpn;
+    reg [3:0]          refused_cause;
     reg [31:0]         frames_out;
     reg [31:0]         acks_ignored;
     reg [31:0]         acks_lost;
@@ -561,6 +602,12 @@ module ernic_registers #(
         if (started_valid) entries_started <= entries_started + 16'd1;
         if (retry_valid) retries <= retries + 32'd1;
         if (doorbell_taken) doorbells <= doorbells + 32'd1;
+        if (ring_nowhere || ring_disabled || wrong_way || doorbell_beyond) begin
+            doorbells_refused <= doorbells_refused + 16'd1;
+            refused_qpn <= ring_nowhere ? 8'd0 : number_of(access_qp);
+            refused_cause <= ring_nowhere ? REFUSED_NOWHERE : ring_disabled ? REFUSED_DISABLED
+                : wrong_way ? REFUSED_WRONG_WAY : REFUSED_BEYOND;
+        end
         if (frame_out) frames_out <= frames_out + 32'd1;
         if (ignored_valid) acks_ignored <= acks_ignored + 32'd1;
         if (lost_valid) acks_lost <= acks_lost + 32'd1;
@@ -591,6 +638,9 @@ module ernic_registers #(
             held_back <= 1'b0;
             packets_again <= 32'd0;
             doorbells <= 32'd0;
+            doorbells_refused <= 16'd0;
+            refused_qpn <= 8'd0;
+            refused_cause <= 4'd0;
             frames_out <= 32'd0;
             acks_ignored <= 32'd0;
             acks_lost <= 32'd0;
@@ -634,6 +684,7 @@ module ernic_registers #(
             `EB_ERNIC_IPKTERRQWPTR: global_value = {16'd0, fatal_pointer};
             `EB_ERNIC_RETRANSMITTED: global_value = packets_again;
             `EB_ERNIC_DOORBELLS: global_value = doorbells;
+            `EB_ERNIC_DOORBELLS_REFUSED: global_value = {4'd0, refused_cause, refused_qpn, doorbells_refused};
             `EB_ERNIC_FRAMES_OUT: global_value = frames_out;
             `EB_ERNIC_ACKS_IGNORED: global_value = acks_ignored;
             `EB_ERNIC_ACKS_LOST: global_value = acks_lost;

@@ -46,6 +46,17 @@ module ring_blocks #(
     input  wire [31:0]            ack_value,
     output wire                   ack_refused,
 
+    // Blocks are taken by hardware instead: the oldest one that is not acknowledged is offered, taking acknowledges it, and there is
+    // no interrupt. Software's acknowledgements are refused meanwhile.
+    input  wire                   by_hardware,
+    output wire                   m_block_valid,
+    input  wire                   m_block_ready,
+    output wire [31:0]            m_block_address,
+    output wire [23:0]            m_block_bytes,
+    output wire                   m_block_first,
+    output wire                   m_block_last,
+    output wire [31:0]            m_block_sequence,
+
     output reg  [31:0]            block_count,
     output reg  [31:0]            block_ack,
     output reg                    irq,
@@ -80,10 +91,11 @@ module ring_blocks #(
 
     // Acknowledgement.
     wire [31:0] unacknowledged = block_count - block_ack;
-    wire [31:0] ack_step = ack_value - block_ack;
-    wire        ack_taken = ack_write && !ack_refused;
+    wire        block_taken = m_block_valid && m_block_ready;
+    wire [31:0] ack_step = by_hardware ? 32'd1 : ack_value - block_ack;
+    wire        ack_taken = block_taken || (ack_write && !ack_refused);
 
-    assign ack_refused = ack_step > unacknowledged;
+    assign ack_refused = by_hardware || ack_step > unacknowledged;
 
     // Blocks whose bytes are all freed: look at the end of the next one, then act. Counts modulo 1024 are enough for
     // differences of up to ENTRIES.
@@ -116,9 +128,18 @@ module ring_blocks #(
 
     // Age of the oldest block that is not acknowledged; invalid in the two cycles after an acknowledgement.
     reg         oldest_valid;
+    // verilator lint_off UNUSEDSIGNAL // Mode, and what is not used of the table.
+    reg  [127:0] oldest_entry;
+    // verilator lint_on UNUSEDSIGNAL
     reg  [31:0] oldest_time;
     reg         expired;
     wire [31:0] age = now - oldest_time;
+
+    assign m_block_valid = by_hardware && oldest_valid;
+    assign {m_block_last, m_block_first} = oldest_entry[63:62];
+    assign m_block_bytes = oldest_entry[55:32];
+    assign m_block_address = oldest_entry[31:0];
+    assign m_block_sequence = oldest_entry[95:64];
 
     // A frame has ended in a block that is not acknowledged: the latest such block is at latest_end - 1.
     reg         frame_ended;
@@ -131,9 +152,10 @@ module ring_blocks #(
     always @(posedge clk) begin
         now <= now + 32'd1;
         if (commit) block_count <= block_count + 32'd1;
-        if (ack_taken) block_ack <= ack_value;
+        if (ack_taken) block_ack <= block_ack + ack_step;
 
         oldest_valid <= unacknowledged != 32'd0 && !ack_taken;
+        oldest_entry <= table_memory[block_ack[INDEX_WIDTH-1:0]];
         oldest_time <= time_memory[block_ack[INDEX_WIDTH-1:0]];
         if (ack_taken) expired <= 1'b0;
         else if (oldest_valid && irq_timeout != 32'd0 && age >= irq_timeout) expired <= 1'b1;
@@ -145,7 +167,7 @@ module ring_blocks #(
         end
 
         // What was true before an acknowledgement must not raise the interrupt after it.
-        condition <= !ack_taken && (reached || expired || (irq_frame_end && frame_ended));
+        condition <= !ack_taken && !by_hardware && (reached || expired || (irq_frame_end && frame_ended));
         if (ack_taken) begin
             irq <= 1'b0;
         end else if (condition && !irq) begin

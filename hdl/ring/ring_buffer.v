@@ -49,6 +49,16 @@ module ring_buffer #(
 
     // Blocks wait for software.
     output wire                 irq,
+    // Blocks are hardware's instead: taking the oldest one acknowledges it. It waits for nothing but the receiving host.
+    input  wire                 by_hardware,
+    input  wire                 host_waits,
+    output wire                 m_block_valid,
+    input  wire                 m_block_ready,
+    output wire [31:0]          m_block_address,
+    output wire [23:0]          m_block_bytes,
+    output wire                 m_block_first,
+    output wire                 m_block_last,
+    output wire [31:0]          m_block_sequence,
 
     // Register bus.
     input  wire                 s_reg_valid,
@@ -119,7 +129,7 @@ module ring_buffer #(
         .clk(clk),
         .rst(rst),
         .enable(enable),
-        .host_stalled(host_stalled),
+        .host_stalled(host_stalled || host_waits),
         .ready(ready),
         .block_shift(block_shift),
         .frame_request(frame_request),
@@ -210,6 +220,14 @@ module ring_buffer #(
         .ack_write(ack_write),
         .ack_value(ack_value),
         .ack_refused(ack_refused),
+        .by_hardware(by_hardware),
+        .m_block_valid(m_block_valid),
+        .m_block_ready(m_block_ready),
+        .m_block_address(m_block_address),
+        .m_block_bytes(m_block_bytes),
+        .m_block_first(m_block_first),
+        .m_block_last(m_block_last),
+        .m_block_sequence(m_block_sequence),
         .block_count(block_count),
         .block_ack(block_ack),
         .irq(irq),

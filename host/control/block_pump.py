@@ -73,7 +73,8 @@ class BlockPump:
         self._batch = batch
         self._waiting: deque[Block] = deque()
         self._frames_started = 0
-        self._slots_released = 0
+        self.slots_released = 0
+        """Slots that the receiver has released since the start, as far as is known."""
         self._slot = 0
         self._offset = 0
         self._open = False
@@ -126,7 +127,7 @@ class BlockPump:
 
     def release(self, total: int) -> None:
         """Note that the receiver has released ``total`` slots since the start."""
-        self._slots_released = max(self._slots_released, total)
+        self.slots_released = max(self.slots_released, total)
 
     def next_batch(self) -> list[WorkRequest]:
         """Return the next work requests, at most a batch; an empty list if nothing can be posted now."""
@@ -140,7 +141,7 @@ class BlockPump:
         return requests
 
     def _slot_free(self) -> bool:
-        return self._frames_started - self._slots_released < self._slots.count
+        return self._frames_started - self.slots_released < self._slots.count
 
     def _request(self, block: Block) -> WorkRequest:
         if block.first != (not self._open):

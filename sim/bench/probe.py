@@ -12,7 +12,7 @@ class Kind(StrEnum):
     """What a line of the probe file tells; in brackets its value."""
 
     DOORBELL = "doorbell"
-    """A send doorbell was written (register address << 32 | data)."""
+    """A send doorbell was rung, by register or by hardware (register address << 32 | data)."""
     TX_FIRST = "tx_first"
     """The first beat of a frame left for the MAC (number of the frame, from 0)."""
     TX_LAST = "tx_last"

@@ -26,6 +26,12 @@ module probe #(
     input  wire        axil_wvalid,
     input  wire        axil_wready,
 
+    // Doorbells by hardware.
+    input  wire        doorbell_valid,
+    input  wire        doorbell_ready,
+    input  wire [31:0] doorbell_address,
+    input  wire [15:0] doorbell_index,
+
     // Frames to and from the MAC.
     input  wire        mac_tx_tvalid,
     input  wire        mac_tx_tready,
@@ -116,6 +122,8 @@ module probe #(
             if (addr_beat) addr <= axil_awaddr;
             if (data_beat) data <= axil_wdata;
             if (write_done && doorbell) $fwrite(file, "%0d,doorbell,%0d\n", cycle, {12'd0, write_addr, write_data});
+
+            if (doorbell_valid && doorbell_ready) $fwrite(file, "%0d,doorbell,%0d\n", cycle, {doorbell_address, 16'd0, doorbell_index});
 
             if (mac_tx_beat) begin
                 if (!tx_within) $fwrite(file, "%0d,tx_first,%0d\n", cycle, tx_frames);

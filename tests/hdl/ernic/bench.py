@@ -33,6 +33,7 @@ PMTU_CODES = {256: 0, 512: 1, 1024: 2, 2048: 3, 4096: 4}
 GRANULE = 4096
 ALL_LEVELS = 0xF
 ACK_FIELDS = ("is_read", "is_last", "bytes", "qpn", "psn", "syndrome", "source_ip", "source_mac", "pkey")
+DOORBELL_PORTS = tuple(f"s_{side}_doorbell_{name}" for side in ("sq", "rq") for name in ("valid", "address", "index"))
 COMMAND_FIELDS = tuple(entry.name for entry in fields(Command) if entry.name != "cycle")
 
 
@@ -61,6 +62,8 @@ class Connection:
     reads: int = 16
     qkey: int = 0x11223344
     tail_loss: int = 0
+    hardware_doorbell: bool = False
+    """Doorbells come by the handshake ports, not by register."""
 
 
 @dataclass
@@ -174,8 +177,8 @@ class Queue:
         await self.write("TIMEOUTCONF", c.rnr_retry << 11 | c.retry << 8 | c.timeout)
         self.bench.memory.write(self.index_address, bytes(4))
         self.bench.memory.write(self.completion_queue, bytes(4 * c.depth))
-        value = PMTU_CODES[c.pmtu] << 8 | int(c.write_completions) << 5 | 1 << 4 | int(c.interrupt) << 3 | 1
-        await self.write("QPCONF", value)
+        value = PMTU_CODES[c.pmtu] << 8 | int(c.write_completions) << 5 | int(c.interrupt) << 3 | 1
+        await self.write("QPCONF", value | int(not c.hardware_doorbell) << 4)
 
     def store(self, works: list[Work]) -> None:
         """Put entries into the send queue without ringing."""
@@ -198,6 +201,10 @@ class Queue:
         """Store and ring, the index modulo the depth."""
         self.store(works)
         await self.write("SQPI", self.posted % self.connection.depth)
+
+    async def ring(self, index: int, register: str = "SQPI", side: str = "sq") -> int:
+        """Ring by the handshake port; return the cycle in which the doorbell was accepted."""
+        return await self.bench.doorbell(side, self._address(register), index)
 
     def total_packets(self) -> int:
         return sum(work.packets(self.connection.pmtu) for work in self.works)
@@ -348,6 +355,21 @@ class Bench:
     def send_ack(self, fields: dict[str, int]) -> None:
         self._acks.append((self.cycle + self.answer_delay, fields))
 
+    async def doorbell(self, side: str, address: int, index: int, limit: int = 2000) -> int:
+        """A doorbell at a handshake port (``sq`` or ``rq``); return the cycle in which it was accepted."""
+        ports = {
+            name: getattr(self.dut, f"s_{side}_doorbell_{name}") for name in ("valid", "ready", "address", "index")
+        }
+        ports["address"].value = address
+        ports["index"].value = index
+        ports["valid"].value = 1
+        for _ in range(limit):
+            await RisingEdge(self.dut.clk)
+            if ports["ready"].value:
+                ports["valid"].value = 0
+                return self.cycle
+        raise AssertionError(f"no doorbell taken within {limit} clocks")
+
     async def clocks(self, count: int) -> None:
         for _ in range(count):
             await RisingEdge(self.dut.clk)
@@ -457,6 +479,7 @@ class ControlBench(Bench):
             "other_opcode",
             "other_qpn",
         ),
+        *DOORBELL_PORTS,
         "s_ack_valid",
         *(f"s_ack_{name}" for name in ACK_FIELDS),
         *("port_rate", "port_size", "cnp_interval", "cnp_class", "cnp_in_valid", "m_cnp_ready"),

@@ -10,7 +10,18 @@ import cocotb
 import pytest
 
 from host.control.registers import register_map
-from tests.hdl.ernic.bench import LOCAL_IP, LOCAL_MAC, MEMORY_BASE, RING_BYTES, Bench, Connection, Queue, in_ring, works
+from tests.hdl.ernic.bench import (
+    DOORBELL_PORTS,
+    LOCAL_IP,
+    LOCAL_MAC,
+    MEMORY_BASE,
+    RING_BYTES,
+    Bench,
+    Connection,
+    Queue,
+    in_ring,
+    works,
+)
 from tests.hdl.ernic.model import INLINE_OFFSET, SEND, SEND_IMMEDIATE, WRITE, Command, Work, distance, opcode_of
 from tests.hdl.ernic_datapath.reference import Packet, encode
 from tests.hdl.module_bench import SIMULATORS, run_module
@@ -31,6 +42,8 @@ class EngineBench(Bench):
     """``ernic`` with a ring that answers after three cycles, a MAC, and a remote end that is told whole frames."""
 
     inputs = (
+        *DOORBELL_PORTS,
+        *("s_entry_valid", "s_entry_row", "s_entry"),
         *("ring_read_data", "m_axis_mac_tready", "m_notice_ready", "mac_pause_request", "m_axis_host_tready"),
         *("s_axis_host_tdata", "s_axis_host_tkeep", "s_axis_host_tvalid", "s_axis_host_tlast"),
         *("s_traffic_reg_valid", "s_traffic_reg_write", "s_traffic_reg_addr", "s_traffic_reg_wdata"),
@@ -283,6 +296,127 @@ async def send_queue_on_the_chip(dut):
     assert not [read for read in bench.memory.reads if read[0] >= CHIP]
     assert not bench.memory.reads
     dut._log.info("doorbell to first beat, entry on the chip: %d clocks", bench.beats[0] - rung)
+
+
+@cocotb.test()
+async def doorbells_by_hardware(dut):
+    """By the handshake port, while the register bus is busy: each posts exactly its entries, on both queue pairs."""
+    bench = EngineBench(dut, stall=0.1)
+    await bench.start()
+    queues = [await bench.connect(n, Connection(pmtu=256, depth=16, hardware_doorbell=True)) for n in (2, 3)]
+    software = await bench.connect(4, Connection(pmtu=256, depth=16))
+    number = 1
+    for _ in range(12):
+        for queue in queues:
+            queue.store(
+                works([bench.random.randrange(1, 700)] * bench.random.randrange(1, 4), bench.random, start=number)
+            )
+        software.store(works([300], bench.random, start=number))
+        bus = cocotb.start_soon(_bus_is_busy(bench, software))
+        for queue in queues:
+            await bench.clocks(bench.random.randrange(8))
+            await queue.ring(queue.posted % 16)
+        await bus
+        number += 4
+        await bench.done(*queues, software)
+    assert await bench.read("DOORBELLS_REFUSED") == 0
+    assert await bench.read("DOORBELLS") == 36
+
+
+async def _bus_is_busy(bench: EngineBench, software: Queue) -> None:
+    for _ in range(4):
+        await bench.read("FRAMES_OUT")
+    await software.write("SQPI", software.posted % 16)
+    for _ in range(4):
+        await bench.read("FRAMES_OUT")
+
+
+@cocotb.test()
+async def bus_and_ports_take_turns(dut):
+    """A port that rings without end does not keep the bus away, nor one port the other."""
+    bench = EngineBench(dut)
+    await bench.start()
+    queue = await bench.connect(2, Connection(pmtu=256, depth=16, hardware_doorbell=True))
+    rings = {"sq": 0, "rq": 0}
+
+    async def ring_on(side: str, register: str) -> None:
+        for _ in range(200):
+            await queue.ring(0, register, side)
+            rings[side] += 1
+
+    tasks = [cocotb.start_soon(ring_on("sq", "SQPI")), cocotb.start_soon(ring_on("rq", "RQCI"))]
+    for _ in range(30):
+        begin, before = bench.cycle, dict(rings)
+        await bench.read("FRAMES_OUT")
+        assert bench.cycle - begin <= 20
+        assert all(rings[side] - before[side] <= 3 for side in rings)
+    assert min(rings.values()) > 10
+    assert abs(rings["sq"] - rings["rq"]) <= 1
+    for task in tasks:
+        await task
+    assert await bench.read("DOORBELLS_REFUSED") == 0
+
+
+@cocotb.test()
+async def doorbells_that_are_refused(dut):
+    """Wrong address, disabled queue pair, the other way than configured, too many: without effect, and told."""
+    bench = EngineBench(dut)
+    await bench.start()
+    hardware = await bench.connect(2, Connection(pmtu=256, depth=16, hardware_doorbell=True))
+    software = await bench.connect(3, Connection(pmtu=256, depth=16))
+    disabled = await bench.connect(4, Connection(pmtu=256, depth=16, hardware_doorbell=True))
+    await disabled.write("QPCONF", 0)
+    address = register_map()["ERNIC_QP"]
+    count = 0
+
+    async def refused(queue_pair: int, cause: int) -> None:
+        nonlocal count
+        count += 1
+        assert await bench.read("DOORBELLS_REFUSED") == cause << 24 | queue_pair << 16 | count
+
+    for side, wrong in (
+        ("sq", address["SQPI"].address(1) + 4),
+        ("sq", address["RQCI"].address(1)),
+        ("rq", address["SQPI"].address(1)),
+        ("sq", address["SQPI"].address(4)),  # four queue pairs were built
+        ("sq", address["SQPI"].address(1) + (1 << 18)),
+        ("sq", register_map()["ERNIC"]["FRAMES_OUT"].address()),
+        ("sq", register_map()["ERNIC"]["XRNICCONF"].address()),
+        ("rq", register_map()["ERNIC_MEMORY"]["WORD"].address(14)),
+    ):
+        await bench.doorbell(side, wrong, 1)
+        await refused(0, 1)
+    await disabled.ring(1)
+    await refused(4, 2)
+    await disabled.ring(1, "RQCI", "rq")
+    await refused(4, 2)
+    await software.ring(1)
+    await refused(3, 3)
+    await software.ring(1, "RQCI", "rq")
+    await refused(3, 3)
+    await hardware.write("SQPI", 1)
+    await refused(2, 3)
+    await hardware.write("RQCI", 1)
+    await refused(2, 3)
+    hardware.answers = False
+    hardware.store(works([40] * 12, bench.random))
+    await hardware.ring(12)
+    await hardware.ring(7)
+    await refused(2, 4)
+    for queue in (hardware, software, disabled):
+        assert await queue.read("SQPI") == (12 if queue is hardware else 0)
+        assert await queue.read("RQCI") == 0
+    await bench.settle()
+    assert len(bench.frames) == 12
+    # RQCI comes through: it is kept, and one for more than was received is not believed by the responder.
+    await hardware.ring(3, "RQCI", "rq")
+    assert await hardware.read("RQCI") == 3
+    assert await bench.read("XRNICCONF") & 1
+    await refused_still(bench, count)
+
+
+async def refused_still(bench: EngineBench, count: int) -> None:
+    assert await bench.read("DOORBELLS_REFUSED") & 0xFFFF == count
 
 
 @cocotb.test()

@@ -209,7 +209,7 @@ async def positions_can_be_overridden(dut):
     await queue.write("SQPSN", 77)
     await bench.write("XRNICADCONF", 4 << 16)
     assert not queue.commands
-    await queue.write("QPCONF", 1 << 5 | 1)
+    await queue.write("QPCONF", 1 << 5 | 1 << 4 | 1)
     queue.posted = 5
     queue.store([Work(9, 128, 300)])
     await queue.write("SQPI", 6)

@@ -11,6 +11,7 @@ from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
 
 from host.control.registers import register_map
+from tests.hdl.ernic.bench import DOORBELL_PORTS
 from tests.hdl.ernic_datapath.reference import Packet, encode
 from tests.hdl.ernic_datapath.verdict import judge
 from tests.hdl.ernic_respond.axi import WORD, WriteMemory
@@ -61,6 +62,8 @@ class Engine:
         for name in (
             *("release_ready", "ring_read_data", "m_notice_ready", "m_axi_rvalid", "m_axi_rdata", "m_axi_rresp"),
             *("m_axi_rlast", "m_axi_bresp", "s_axis_mac_tvalid", "s_axis_mac_tuser", "s_axis_mac_tlast"),
+            *DOORBELL_PORTS,
+            *("s_entry_valid", "s_entry_row", "s_entry"),
         ):
             getattr(dut, name).value = 0
         dut.m_axis_mac_tready.value = dut.m_axi_arready.value = 1

@@ -45,6 +45,9 @@ class TB:
             "s_write_last",
             "read_enable",
             "release_valid",
+            "by_hardware",
+            "host_waits",
+            "m_block_ready",
         ):
             getattr(dut, name).value = 0
         cocotb.start_soon(Clock(dut.clk, 3104, unit="ps").start())
@@ -262,6 +265,66 @@ async def test_refusals_while_the_host_is_stalled(dut):
         assert tb.cause == (DropCause.HOST_STALLED if stalled else DropCause.DESCRIPTORS_FULL)
     assert [await tb.get(name) for name in names] == [1, 1, 2]
     assert await tb.get("PROTOCOL_ERRORS") == 0
+
+
+@cocotb.test()
+async def test_blocks_by_hardware(dut):
+    """Each block is offered once, in order, as in the table; taking acknowledges it; there is no interrupt."""
+    tb = TB(dut, seed=9)
+    await tb.start(threshold=1, timeout=20, flush=True)
+    taken = []
+
+    async def take(rate):
+        while True:
+            await RisingEdge(dut.clk)
+            if dut.m_block_valid.value == 1 and dut.m_block_ready.value == 1:
+                assert dut.by_hardware.value == 1
+                names = ("address", "bytes", "first", "last", "sequence")
+                taken.append([int(getattr(dut, f"m_block_{name}").value) for name in names])
+            dut.m_block_ready.value = int(tb.rng.random() < rate)
+
+    taker = cocotb.start_soon(take(0.3))
+    # One block is software's and raises the interrupt; then hardware takes it, which lowers it.
+    await tb.frame(4096)
+    await tb.settle()
+    assert dut.irq.value == 1
+    assert not taken
+    dut.by_hardware.value = 1
+    for frame_bytes in (BLOCK + 128, 3 * BLOCK, 128, 2 * BLOCK):
+        await tb.frame(frame_bytes)
+        with pytest.raises(RegBusError):
+            await tb.put("BLOCK_ACK", len(tb.model.blocks))
+    await tb.settle()
+    assert dut.irq.value == 0
+    assert await tb.get("IRQ_COUNT") == 1
+    count = len(tb.model.blocks)
+    assert await tb.get("BLOCK_COUNT") == await tb.get("BLOCK_ACK") == count == len(taken)
+    for index, block in enumerate(tb.model.blocks):
+        await tb.check_table(index)
+        length = await tb.get("BLOCK_LENGTH", index)
+        address, sequence = await tb.get("BLOCK_ADDRESS", index), await tb.get("BLOCK_SEQUENCE", index)
+        assert taken[index] == [address, length & 0xFFFFFF, length >> 30 & 1, length >> 31, sequence], index
+        await tb.free(block.position, block.length, block.last)
+    # What hardware does not take is software's again.
+    taker.cancel()
+    dut.m_block_ready.value = 0
+    await tb.frame(4096)
+    await tb.settle()
+    assert dut.m_block_valid.value == 1
+    assert dut.irq.value == 0
+    dut.by_hardware.value = 0
+    await tb.settle()
+    assert dut.m_block_valid.value == 0
+    assert dut.irq.value == 1
+    await tb.put("BLOCK_ACK", count + 1)
+    await tb.settle()
+    assert dut.irq.value == 0
+    # A wait for the receiving host that hardware tells of.
+    for waits, cause in ((1, DropCause.HOST_STALLED), (0, DropCause.RING_FULL)):
+        dut.host_waits.value = waits
+        assert not await tb.request(RING_BYTES)
+        assert tb.cause == cause
+    await tb.check_positions()
 
 
 @cocotb.test()

@@ -20,6 +20,10 @@ INPUTS = (
     "axil_wdata",
     "axil_wvalid",
     "axil_wready",
+    "doorbell_valid",
+    "doorbell_ready",
+    "doorbell_address",
+    "doorbell_index",
     "mac_tx_tvalid",
     "mac_tx_tready",
     "mac_tx_tlast",
@@ -93,6 +97,13 @@ async def all_kinds(dut):  # noqa: PLR0915 - one story from the first event to t
         await tb.edge(**aw, **w, axil_awaddr=other, axil_wdata=1)
     await tb.edge(axil_awvalid=1, axil_awaddr=ring, axil_wvalid=1)
     await tb.edge(axil_awready=1, axil_awaddr=ring, axil_wready=1)
+
+    # A doorbell by hardware counts when it is taken.
+    hardware = {"doorbell_valid": 1, "doorbell_address": 0x20338, "doorbell_index": 0xFFFF}
+    await tb.edge(**hardware)
+    cycle = await tb.edge(**hardware, doorbell_ready=1)
+    tb.expect(cycle, Kind.DOORBELL, 0x20338 << 32 | 0xFFFF)
+    await tb.edge(doorbell_ready=1, doorbell_address=0x20338)
 
     # Frames to the MAC, with a stall; single-beat ones.
     beat = {"mac_tx_tvalid": 1, "mac_tx_tready": 1}

@@ -1,0 +1,3 @@
+poster_registers.v
+poster_entry.v
+poster.v
