@@ -320,7 +320,10 @@ module ernic_registers #(
 
     always @(posedge clk) begin
         enabled_valid <= write_conf && access_data[0] && !enabled_now;
-        if (write_conf) {software_doorbell[access_qp], qp_enabled[access_qp]} <= {access_data[4], access_data[0]};
+        if (write_conf) begin
+            qp_enabled[access_qp] <= access_data[0];
+            software_doorbell[access_qp] <= access_data[4];
+        end
         if (doorbell_valid && !doorbell_plain) used[access_qp] <= 1'b1;
         if (write_conf && !access_data[0]) used[access_qp] <= 1'b0;
 

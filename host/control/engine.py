@@ -50,6 +50,8 @@ class QueueSettings:
     level: int = 2
     """Service level: 1 control, 2 image data, 3 log."""
     transport: str = "RC"
+    hardware_doorbell: bool = False
+    """Doorbells come from the poster, not from :meth:`QueuePair.post`."""
     write_each: bool = False
     """UC: each packet of a WRITE is a WRITE of its own."""
     receive_psn: int = 0
@@ -67,11 +69,14 @@ class QueueMemory:
     completion_doorbell: int
 
     @classmethod
-    def place(cls, base: int, sq_depth: int) -> tuple[QueueMemory, int]:
-        """Lay the queues out from ``base`` (aligned to 64); return them and the first free address behind."""
-        completion_queue = base + sq_depth * WQE_BYTES
+    def place(cls, base: int, sq_depth: int, send_queue: int | None = None) -> tuple[QueueMemory, int]:
+        """Lay the queues out from ``base`` (aligned to 64); return them and the first free address behind.
+
+        A ``send_queue`` elsewhere, such as in the memory on the chip, takes no room here.
+        """
+        completion_queue = base + sq_depth * WQE_BYTES if send_queue is None else base
         doorbell = completion_queue + -(-sq_depth * CQE_BYTES // 64) * 64
-        return cls(base, completion_queue, doorbell), doorbell + 64
+        return cls(base if send_queue is None else send_queue, completion_queue, doorbell), doorbell + 64
 
 
 class QueuePair:
@@ -133,8 +138,19 @@ class QueuePair:
         self._platform.memory.write(self._memory.completion_doorbell, bytes(64))
         enable, completion_interrupt, software_doorbell, write_completions = 1 << 0, 1 << 3, 1 << 4, 1 << 5
         path_mtu = _PMTU_CODES[settings.pmtu] << 8
-        bits = path_mtu | write_completions | software_doorbell | completion_interrupt | enable
+        doorbell = 0 if settings.hardware_doorbell else software_doorbell
+        bits = path_mtu | write_completions | doorbell | completion_interrupt | enable
         await self._write("QPCONF", buffer_units << 16 | bits)
+
+    @property
+    def depth(self) -> int:
+        """Entries of its queues."""
+        return self._depth
+
+    @property
+    def send_queue(self) -> int:
+        """Address of the send queue, as the engine sees it."""
+        return self._memory.send_queue
 
     @property
     def completion_range(self) -> tuple[int, int]:

@@ -251,6 +251,10 @@ class FrontEnd:
         self._taken = await self.read("RING", "BLOCK_COUNT")
         await self.write("RING", "BLOCK_ACK", self._taken)
 
+    async def blocks_completed(self) -> int:
+        """Blocks that the ring has completed since it was configured."""
+        return (await self.read("RING", "BLOCK_COUNT") - self._taken) & _MASK32
+
     async def host_stalled(self, stalled: bool) -> None:
         """Say whether frames wait for the receiving host, so that frames refused meanwhile are counted as its doing."""
         bit = register_map()["RING"]["CTRL"]["HOST_STALLED"].put(int(stalled))

@@ -30,6 +30,18 @@ class StreamStatistics:
     failed: list[Completion] = field(default_factory=list)
 
 
+async def raise_failure(queue_pair: QueuePair, statistics: StreamStatistics, completions: list[Completion]) -> None:
+    """Raise :class:`QueuePairFailed` if one of ``completions`` is of a work request that failed."""
+    bad = [completion for completion in completions if completion.error]
+    if bad:
+        statistics.failed += bad
+        state = ", ".join(f"{name}=0x{value:x}" for name, value in (await queue_pair.status()).items())
+        raise QueuePairFailed(
+            f"queue pair {queue_pair.number}: work request {bad[0].identifier} failed: {bad[0].reason} "
+            f"(error 0x{bad[0].error:02x}; {state})"
+        )
+
+
 class Stream:
     """Move blocks from the ring to the receiver over one or more queue pairs; a frame stays on one of them.
 
@@ -58,6 +70,16 @@ class Stream:
         """For each doorbell so far: queue pair number, and its work requests."""
         self.completion_log: list[tuple[int, bool]] = []
         """For each completion so far: queue pair number, and whether its work request ended a frame."""
+
+    @property
+    def queue_pairs(self) -> list[QueuePair]:
+        """The queue pairs that are posted to."""
+        return [queue_pair for queue_pair, _ in self.lanes]
+
+    @property
+    def frames_arrived(self) -> list[int]:
+        """Frames that have arrived, for each queue pair."""
+        return [pump.frames_completed for _, pump in self.lanes]
 
     @property
     def idle(self) -> bool:
@@ -119,14 +141,7 @@ class Stream:
         self.completion_log += [(queue_pair.number, ends) for ends in endings]
         self.statistics.completions += len(completions)
         self.statistics.frames_completed += sum(endings)
-        bad = [completion for completion in completions if completion.error]
-        if bad:
-            self.statistics.failed += bad
-            state = ", ".join(f"{name}=0x{value:x}" for name, value in (await queue_pair.status()).items())
-            raise QueuePairFailed(
-                f"queue pair {queue_pair.number}: work request {bad[0].identifier} failed: {bad[0].reason} "
-                f"(error 0x{bad[0].error:02x}; {state})"
-            )
+        await raise_failure(queue_pair, self.statistics, completions)
 
     def _distribute(self, blocks: list[Block]) -> None:
         self.statistics.blocks += len(blocks)

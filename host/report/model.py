@@ -69,6 +69,7 @@ class Configuration(Group):
     block_bytes: Count = None
     interrupt_threshold: Count = None
     batch: Count = None
+    posting: Literal["processor", "hardware"] | None = None
     sq_depth: Count = None
     rq_depth: Count = None
     cq_depth: Count = None

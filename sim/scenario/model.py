@@ -238,6 +238,8 @@ class Rdma(_Section):
     interrupt_threshold: Annotated[int, Field(ge=1, le=128)] = 8
     interrupt_timeout_ns: Annotated[int, Field(ge=100, le=1_000_000)] = 16_000
     batch: Annotated[int, Field(ge=1, le=64)] = 8
+    posting: Literal["processor", "hardware"] = "processor"
+    """Who turns blocks into WRITEs: control software, in batches after interrupts; or the poster, one by one."""
     retry_count: Annotated[int, Field(ge=0, le=7)] = 7
     retry_timeout: Annotated[int, Field(ge=1, le=31)] = 4
     """Exponent of the acknowledgement time-out, 4.096 us x 2^n of simulated time."""
@@ -363,6 +365,7 @@ class Scenario(_Section):
         self._recoverable()
         if self.rdma.write_each and self.rdma.transport != "UC":
             raise Impossible("rdma.write_each", True, f"is for UC; {self.rdma.transport} allows false")
+        self._postable()
         if self.expect.max_unfairness_percent is not None and self.rdma.qps == 1:
             raise Impossible(
                 "expect.max_unfairness_percent",
@@ -390,6 +393,17 @@ class Scenario(_Section):
                 f"a frame takes {datagrams} datagrams, and the receiver posts at most {RECEIVE_DEPTH} receives; "
                 f"allowed 2 to {RECEIVE_DEPTH // datagrams}",
             )
+
+    def _postable(self) -> None:
+        """Refuse what the poster cannot do: it knows one reliable queue pair, and its software waits for slots."""
+        if self.rdma.posting != "hardware":
+            return
+        if self.rdma.qps > 1:
+            raise Impossible("rdma.qps", self.rdma.qps, 'rdma.posting = "hardware" allows 1')
+        if self.rdma.transport != "RC":
+            raise Impossible("rdma.transport", self.rdma.transport, 'rdma.posting = "hardware" allows RC')
+        if self.host.stall_frame is not None:
+            raise Impossible("host.stall_frame", self.host.stall_frame, 'rdma.posting = "processor" allows it')
 
     def _placeable(self) -> None:
         """Refuse faults of what is not there, and skew that no receiver can tell from lateness."""

@@ -26,6 +26,8 @@ from host.control.front_end import AcquisitionSettings, FrontEnd, LinkSettings, 
 from host.control.link_watch import LinkWatch, causes_of, status_of
 from host.control.mode_switch import switch_mode
 from host.control.modes import FRACTION, LANES_A_LINK, Mode
+from host.control.posted_stream import PostedStream
+from host.control.poster import CHIP, Poster
 from host.control.registers import register_map
 from host.control.stream import Stream
 from host.exchange import QUEUE_KEY, VERSION, Connect, Hello, SenderQueuePair, Summary
@@ -135,7 +137,7 @@ class Session:
         self.packets = PacketLog(plan.packets_path)
         self.lockstep: Lockstep | None = None
         self.cable: Cable | None = None
-        self.stream: Stream | None = None
+        self.stream: Stream | PostedStream | None = None
         self.watchdog: Watchdog | None = None
         self._tasks: list[cocotb.task.Task[Any]] = []
         self._wall: dict[str, float] = {}
@@ -183,6 +185,8 @@ class Session:
             ),
             capabilities,
         )
+        if isinstance(self.stream, PostedStream):
+            await self.stream.begin()
         await self._link_comes_up()
         schedule = await self.schedule()
         await self.front_end.configure_acquisition(self.acquisition_settings(mode, schedule))
@@ -261,10 +265,10 @@ class Session:
         local = Identity.parse(self.plan.fpga_mac, self.plan.fpga_ip)
         remote = Identity.parse(hello.mac, hello.ip)
         await self.engine.start(local, FIRST_DATA_QUEUE_PAIR - 1 + rdma.qps, rdma.acknowledge_every)
-        address, lanes = self.bench.memory.base, []
+        address, lanes, by_hardware = self.bench.memory.base, [], rdma.posting == "hardware"
         datagrams = Datagrams(rdma.pmtu, RING_BYTES) if rdma.transport == "UD" else None
         for index, remote_pair in enumerate(hello.queue_pairs):
-            memory, address = QueueMemory.place(address, rdma.sq_depth)
+            memory, address = QueueMemory.place(address, rdma.sq_depth, CHIP if by_hardware else None)
             queue_pair = QueuePair(self.platform, FIRST_DATA_QUEUE_PAIR + index, memory)
             await queue_pair.connect(
                 QueueSettings(
@@ -279,6 +283,7 @@ class Session:
                     transport=rdma.transport,
                     write_each=rdma.write_each,
                     queue_key=QUEUE_KEY,
+                    hardware_doorbell=by_hardware,
                 )
             )
             slots = RemoteSlots(remote_pair.address, hello.rkey, hello.slot_bytes, remote_pair.slots)
@@ -299,7 +304,19 @@ class Session:
         )
         self._start(self.cable.transmit())
         self._start(self.cable.deliver())
-        self.stream = Stream(self.platform, self.front_end, self.engine, lanes, self._slot_credit)
+        if by_hardware:
+            # There is one queue pair then, and so these are its slots.
+            self.stream = PostedStream(
+                self.platform,
+                self.front_end,
+                self.engine,
+                lanes[0][0],
+                Poster(self.platform),
+                slots,
+                self._slot_credit,
+            )
+        else:
+            self.stream = Stream(self.platform, self.front_end, self.engine, lanes, self._slot_credit)
 
     def _make_lockstep(self, hello: Hello) -> Lockstep:
         rdma, link = self.scenario.rdma, self.scenario.link
@@ -355,14 +372,14 @@ class Session:
         if self.scenario.rdma.transport != "RC":
             await Timer(LEAVING_NS + self.scenario.longest_journey_ns, "ns")
 
-    async def _all_settled(self, stream: Stream) -> None:
+    async def _all_settled(self, stream: Stream | PostedStream) -> None:
         """Nothing acknowledges what an unreliable connection carries: let the receiver take in all that arrives."""
         if self.scenario.rdma.transport == "RC":
             return
         await self._arrived()
-        for index, (_, pump) in enumerate(stream.lanes):
+        for index, arrived in enumerate(stream.frames_arrived):
             with self.stopwatch.waiting_for_peer():
-                self.receiver.credit(index, pump.frames_completed)
+                self.receiver.credit(index, arrived)
 
     def _frame_of(self, pair: int, total: int) -> int:
         """The frame, of all pairs, that waits for release number ``total`` of a pair."""
@@ -454,7 +471,7 @@ class Session:
             "cycles": self._finished_cycle - self._started_cycle,
         }
 
-    async def _stream_all(self, stream: Stream) -> None:
+    async def _stream_all(self, stream: Stream | PostedStream) -> None:
         served = self._start(self._serve(stream))
         await self._last_window_closed()
         self._finishing = True
@@ -463,7 +480,7 @@ class Session:
         await stream.drain()
         await self._all_settled(stream)
 
-    async def _serve(self, stream: Stream) -> None:
+    async def _serve(self, stream: Stream | PostedStream) -> None:
         while not self._finishing:
             await stream.step()
             self.receiver.poll()
@@ -539,8 +556,8 @@ class Session:
             "finished_cycle": self._finished_cycle,
             "core_clock_hz": 1 / self.bench.clocks.core_period_s,
             "link_clock_hz": self.bench.link_clock_hz,
-            "completion_queues": [(pair.number, pair.completion_range) for pair, _ in self.stream.lanes],
-            "destinations": [(pair.number, pair.remote_qpn) for pair, _ in self.stream.lanes],
+            "completion_queues": [(pair.number, pair.completion_range) for pair in self.stream.queue_pairs],
+            "destinations": [(pair.number, pair.remote_qpn) for pair in self.stream.queue_pairs],
             "switches": [asdict(switch) for switch in self.switches],
             "completions": self.stream.completion_log,
             "injections": [

@@ -136,6 +136,13 @@ def test_the_wire_limit_counts_preamble_gap_and_check_sums():
         ),
         ({"link": {"rate_gbps": 1.0}, "acquisition": {"shots": 1}}, "allowed 8 to 31"),
         ({"rdma": {"write_each": True}}, "rdma.write_each = True: is for UC; RC allows false"),
+        ({"rdma": {"posting": "hardware", "qps": 2}}, 'rdma.qps = 2: rdma.posting = "hardware" allows 1'),
+        ({"rdma": {"posting": "hardware", "transport": "UC"}}, 'UC: rdma.posting = "hardware" allows RC'),
+        (
+            {"rdma": {"posting": "hardware"}, "host": {"slots": 4, "stall_frame": 9}},
+            'host.stall_frame = 9: rdma.posting = "processor" allows it',
+        ),
+        ({"rdma": {"posting": "firmware"}}, "rdma.posting = 'firmware': Input should be 'processor' or 'hardware'"),
         ({"expect": {"max_unfairness_percent": 5.0}}, "expect.max_unfairness_percent = 5.0: one queue pair shares"),
         ({"rdma": {"batch": 64, "sq_depth": 16}}, "rdma.batch = 64: allowed 1 to rdma.sq_depth = 16"),
         ({"expect": {"frames_lost": 5}}, "expect.frames_lost = 5: allowed 0 to 4 shots"),
