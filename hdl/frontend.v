@@ -400,6 +400,8 @@ module frontend #(
     wire [31:0]          block_sequence;
     wire                 entry_valid;
     wire                 entry_ready;
+    wire [7:0]           entry_qpn;
+    wire [15:0]          entry_number;
     wire [9:0]           entry_row;
     wire [511:0]         entry;
     wire                 doorbell_valid;
@@ -472,6 +474,8 @@ module frontend #(
         .host_waits(host_waits),
         .m_entry_valid(entry_valid),
         .m_entry_ready(entry_ready),
+        .m_entry_qpn(entry_qpn),
+        .m_entry_number(entry_number),
         .m_entry_row(entry_row),
         .m_entry(entry),
         .m_doorbell_valid(doorbell_valid),
@@ -508,6 +512,8 @@ module frontend #(
         .s_rq_doorbell_index(16'd0),
         .s_entry_valid(entry_valid),
         .s_entry_ready(entry_ready),
+        .s_entry_qpn(entry_qpn),
+        .s_entry_number(entry_number),
         .s_entry_row(entry_row),
         .s_entry(entry),
         .s_traffic_reg_valid(page_valid[PAGE_TRAFFIC]),

@@ -59,9 +59,12 @@ module ernic #(
     input  wire [31:0]          s_rq_doorbell_address,
     input  wire [15:0]          s_rq_doorbell_index,
 
-    // Queue entries from hardware into the memory on the chip, by rows of 64 octets.
+    // Queue entries from hardware into the memory on the chip, by rows of 64 octets: of which queue pair the entry is (1 to NUM_QP; 0:
+    // no entry) and which number it has since that was enabled, so that its doorbell finds it ready, from the third cycle on.
     input  wire                 s_entry_valid,
     output wire                 s_entry_ready,
+    input  wire [7:0]           s_entry_qpn,
+    input  wire [15:0]          s_entry_number,
     input  wire [9:0]           s_entry_row,
     input  wire [511:0]         s_entry,
 
@@ -289,6 +292,12 @@ module ernic #(
     wire        memory_read_load;
     wire [15:2] memory_read_address;
     wire [31:0] memory_read_data;
+    wire        memory_touched_valid;
+    wire [9:0]  memory_touched_row;
+    wire        memory_look_valid;
+    wire        memory_look_ready;
+    wire [9:0]  memory_look_row;
+    wire [511:0] memory_look_data;
 
     // Writes of completions, and of received data.
     wire [63:0] entry_awaddr;
@@ -326,6 +335,7 @@ module ernic #(
         .OUTSTANDING(OUTSTANDING),
         .PACKETS_IN_FLIGHT(PACKETS_IN_FLIGHT),
         .WQE_BUFFER(WQE_BUFFER),
+        .QUEUE_MEMORY_BYTES(QUEUE_MEMORY_BYTES),
         .TICK_CLOCKS(TICK_CLOCKS)
     ) control (
         .clk(clk),
@@ -352,6 +362,17 @@ module ernic #(
         .memory_read_load(memory_read_load),
         .memory_read_address(memory_read_address),
         .memory_read_data(memory_read_data),
+        .memory_touched_valid(memory_touched_valid),
+        .memory_touched_row(memory_touched_row),
+        .memory_given_valid(s_entry_valid && s_entry_ready),
+        .memory_given_qpn(s_entry_qpn),
+        .memory_given_number(s_entry_number),
+        .memory_given_row(s_entry_row),
+        .memory_given_data(s_entry),
+        .memory_look_valid(memory_look_valid),
+        .memory_look_ready(memory_look_ready),
+        .memory_look_row(memory_look_row),
+        .memory_look_data(memory_look_data),
         .local_mac(local_mac),
         .local_ip(local_ip),
         .udp_source_port(udp_source_port),
@@ -590,6 +611,12 @@ module ernic #(
         .s_row_ready(s_entry_ready),
         .s_row_address(s_entry_row),
         .s_row_data(s_entry),
+        .touched_valid(memory_touched_valid),
+        .touched_row(memory_touched_row),
+        .look_valid(memory_look_valid),
+        .look_ready(memory_look_ready),
+        .look_row(memory_look_row),
+        .look_data(memory_look_data),
         .s_axi_araddr(read_araddr),
         .s_axi_arlen(read_arlen),
         .s_axi_arvalid(chip_arvalid),

@@ -5,6 +5,7 @@ ernic_qp_config.v
 ernic_doorbell_ports.v
 ernic_qp_doorbell.v
 ernic_registers.v
+ernic_arm.v
 ernic_wqe_fetch.v
 ernic_wqe_table.v
 ernic_scheduler.f

@@ -27,6 +27,8 @@ module ernic_control #(
     parameter ACK_QUEUE = 32,
     // READs of peers that may wait for their answer. Power of two, 2 to 64.
     parameter READ_JOBS = 4,
+    // Memory on the chip for send queues, in bytes. Power of two, 4096 to 65536.
+    parameter QUEUE_MEMORY_BYTES = 32768,
     // Core clocks in 4.096 us, for times-out while XRNICADCONF.TICK_WIDTH is 0. 1 to 65536.
     parameter TICK_CLOCKS = 1320
 ) (
@@ -60,6 +62,19 @@ module ernic_control #(
     output wire         memory_read_load,
     output wire [15:2]  memory_read_address,
     input  wire [31:0]  memory_read_data,
+    // Rows of it: one was written; one is read.
+    input  wire         memory_touched_valid,
+    input  wire [9:0]   memory_touched_row,
+    // An entry that hardware writes there, its queue pair (0: none) and number; the row counts as written a cycle later.
+    input  wire         memory_given_valid,
+    input  wire [7:0]   memory_given_qpn,
+    input  wire [15:0]  memory_given_number,
+    input  wire [9:0]   memory_given_row,
+    input  wire [511:0] memory_given_data,
+    output wire         memory_look_valid,
+    input  wire         memory_look_ready,
+    output wire [9:0]   memory_look_row,
+    input  wire [511:0] memory_look_data,
 
     // Static configuration of the datapath.
     output wire [47:0]  local_mac,
@@ -229,6 +244,21 @@ module ernic_control #(
     wire                   doorbell_valid;
     wire                   doorbell_plain;
     wire                   doorbell_beyond;
+    wire                   given_valid = memory_given_valid && memory_given_qpn != 8'd0 && {1'b0, memory_given_qpn} <= NUM_QP;
+    wire [QP_WIDTH-1:0]    given_index = memory_given_qpn[QP_WIDTH-1:0] - 1'b1;
+    wire                   look_load;
+    wire [QP_WIDTH-1:0]    look_qp;
+    wire [63:5]            look_base;
+    wire [15:0]            look_depth;
+    wire [15:0]            look_posted;
+    wire                   armed_valid;
+    wire                   armed_renewed;
+    wire [QP_WIDTH-1:0]    armed_qp;
+    wire [15:0]            armed_number;
+    wire [248:0]           armed_entry;
+    wire                   armed_sent;
+    wire                   wqe_armed;
+    wire                   fetch_calm;
     wire                   ring_valid;
     wire                   ring_ready;
     wire                   ring_receive;
@@ -707,6 +737,10 @@ module ernic_control #(
         .fetch_qp(fetch_qp),
         .fetch_base(fetch_base),
         .fetch_depth(fetch_depth),
+        .look_load(look_load),
+        .look_qp(look_qp),
+        .look_base(look_base),
+        .look_depth(look_depth),
         .ack_load(ack_load),
         .ack_qp(ack_qp),
         .ack_pmtu(ack_pmtu),
@@ -837,9 +871,46 @@ module ernic_control #(
         .fetch_load(fetch_load),
         .fetch_qp(fetch_qp),
         .fetch_posted(fetch_posted),
+        .look_load(look_load),
+        .look_qp(look_qp),
+        .look_posted(look_posted),
         .completion_load(completion_load),
         .completion_qp(completion_qp),
         .completion_depth_for_zero(completion_depth_for_zero)
+    );
+
+    ernic_arm #(
+        .NUM_QP(NUM_QP),
+        .MEMORY_BYTES(QUEUE_MEMORY_BYTES)
+    ) arm (
+        .clk(clk),
+        .rst(rst),
+        .qp_enabled(qp_enabled),
+        .touched_valid(memory_touched_valid),
+        .touched_row(memory_touched_row),
+        .given_valid(given_valid),
+        .given_qp(given_index),
+        .given_number(memory_given_number),
+        .given_row(memory_given_row),
+        .given_data(memory_given_data),
+        .posted_valid(posted_valid),
+        .posted_qp(posted_qp),
+        .changed_valid(access_write_qp && !doorbell_valid),
+        .changed_qp(access_qp),
+        .look_load(look_load),
+        .look_qp(look_qp),
+        .look_base(look_base),
+        .look_depth(look_depth),
+        .look_posted(look_posted),
+        .read_valid(memory_look_valid),
+        .read_ready(memory_look_ready),
+        .read_row(memory_look_row),
+        .read_data(memory_look_data),
+        .m_valid(armed_valid),
+        .m_renewed(armed_renewed),
+        .m_qp(armed_qp),
+        .m_number(armed_number),
+        .m_entry(armed_entry)
     );
 
     ernic_wqe_fetch #(
@@ -879,6 +950,12 @@ module ernic_control #(
         .wqe_load(wqe_load),
         .wqe_qp(send_qp),
         .wqe_number(wqe_number),
+        .wqe_armed(wqe_armed),
+        .armed_entry(armed_entry),
+        .armed_valid(armed_sent),
+        .armed_qp(armed_qp),
+        .armed_number(armed_number),
+        .calm(fetch_calm),
         .wqe_good(wqe_good),
         .wqe_identifier(wqe_identifier),
         .wqe_local_address(wqe_local_address),
@@ -963,6 +1040,15 @@ module ernic_control #(
         .wqe_remote_address(wqe_remote_address),
         .wqe_remote_key(wqe_remote_key),
         .wqe_immediate(wqe_immediate),
+        .armed_valid(armed_valid),
+        .armed_renewed(armed_renewed),
+        .armed_qp(armed_qp),
+        .armed_number(armed_number),
+        .wqe_armed(wqe_armed),
+        .armed_sent(armed_sent),
+        .fetch_calm(fetch_calm),
+        .posted_valid(posted_valid),
+        .posted_qp(posted_qp),
         .rewind_valid(rewind_valid),
         .rewind_number(rewind_number),
         .rewind_ready(rewind_ready),

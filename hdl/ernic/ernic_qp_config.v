@@ -58,6 +58,12 @@ module ernic_qp_config #(
     output reg  [63:5]         fetch_base,
     output reg  [15:0]         fetch_depth,
 
+    // Entries before their doorbell.
+    input  wire                look_load,
+    input  wire [QP_WIDTH-1:0] look_qp,
+    output reg  [63:5]         look_base,
+    output reg  [15:0]         look_depth,
+
     // Acknowledgements.
     input  wire                ack_load,
     input  wire [QP_WIDTH-1:0] ack_qp,
@@ -243,6 +249,10 @@ module ernic_qp_config #(
         if (fetch_load) begin
             fetch_base <= {sqba_msb[fetch_qp], sqba[fetch_qp][31:5]};
             fetch_depth <= qdepth[fetch_qp][15:0];
+        end
+        if (look_load) begin
+            look_base <= {sqba_msb[look_qp], sqba[look_qp][31:5]};
+            look_depth <= qdepth[look_qp][15:0];
         end
         if (ack_load) begin
             ack_pmtu <= qpconf[ack_qp][10:8];

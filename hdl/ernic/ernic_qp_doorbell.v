@@ -42,6 +42,10 @@ module ernic_qp_doorbell #(
     input  wire                fetch_load,
     input  wire [QP_WIDTH-1:0] fetch_qp,
     output reg  [15:0]         fetch_posted,
+    // Reader: entries before their doorbell.
+    input  wire                look_load,
+    input  wire [QP_WIDTH-1:0] look_qp,
+    output reg  [15:0]         look_posted,
     // Reader: completions. Set when software writes the depth where others write 0.
     input  wire                completion_load,
     input  wire [QP_WIDTH-1:0] completion_qp,
@@ -80,6 +84,7 @@ module ernic_qp_doorbell #(
             status_posted <= posted[status_qp];
         end
         if (fetch_load) fetch_posted <= posted[fetch_qp];
+        if (look_load) look_posted <= posted[look_qp];
         if (completion_load) completion_depth_for_zero <= depth_for_zero[completion_qp];
         if (rst) begin
             posted_valid <= 1'b0;

@@ -29,6 +29,17 @@ module ernic_queue_memory #(
     input  wire [9:0]   s_row_address,
     // verilator lint_on UNUSEDSIGNAL
     input  wire [511:0] s_row_data,
+    // A row was written in the cycle before.
+    output reg          touched_valid,
+    output reg  [9:0]   touched_row,
+    // A row is read where words are, which go first; its data is there one cycle after.
+    input  wire         look_valid,
+    output wire         look_ready,
+    // verilator lint_off UNUSEDSIGNAL
+    // Likewise.
+    input  wire [9:0]   look_row,
+    // verilator lint_on UNUSEDSIGNAL
+    output wire [511:0] look_data,
 
     // AXI4 read channels.
     // verilator lint_off UNUSEDSIGNAL
@@ -63,16 +74,22 @@ module ernic_queue_memory #(
     wire [ROW_WIDTH-1:0] write_row = row_write ? s_row_address[ROW_WIDTH-1:0] : write_address[ROW_WIDTH+5:6];
     wire [511:0]         write_words = row_write ? s_row_data : {16{write_data}};
 
+    wire                 read = read_load || look_valid;
+    wire [ROW_WIDTH-1:0] read_row = read_load ? read_address[ROW_WIDTH+5:6] : look_row[ROW_WIDTH-1:0];
+
     assign s_row_ready = !write_valid;
+    assign look_ready = !read_load;
+    assign look_data = row_read;
 
     always @(posedge clk) begin
         for (lane = 0; lane < 16; lane = lane + 1) begin
             if (write_lanes[lane]) memory[write_row][32*lane +: 32] <= write_words[32*lane +: 32];
         end
-        if (read_load) begin
-            row_read <= memory[read_address[ROW_WIDTH+5:6]];
-            lane_read <= read_address[5:2];
-        end
+        if (read) row_read <= memory[read_row];
+        if (read_load) lane_read <= read_address[5:2];
+        touched_valid <= row_write || write_valid;
+        touched_row <= {{(10-ROW_WIDTH){1'b0}}, write_row};
+        if (rst) touched_valid <= 1'b0;
     end
 
     // ----------------------------------------------------------------------------------------------------------------- engine

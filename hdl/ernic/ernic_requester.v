@@ -4,6 +4,9 @@
 // is not acknowledged, which may lie in the middle of a message, and what was sent before is then sent again by the same steps.
 // Nothing is copied: the payload is read from ring or memory again. A READ takes one packet here and the PSNs of its responses.
 //
+// While nobody has anything to send, the packet of an entry that is not posted yet, but is there to be seen (ernic_arm), is made up to
+// its last step; its doorbell then sends it at once. Whatever happens meanwhile makes that pass void.
+//
 // A queue pair is looked at when its bit in `ready` is set, by whatever may have given it work, and loses the bit when there is
 // none. After an error its entries are started without a packet, so that all of them complete (with an error) in order.
 
@@ -89,6 +92,16 @@ module ernic_requester #(
     input  wire [63:0]            wqe_remote_address,
     input  wire [31:0]            wqe_remote_key,
     input  wire [31:0]            wqe_immediate,
+    // An entry whose doorbell has not come: it is loaded instead of the present one, and told when it is sent.
+    input  wire                   armed_valid,
+    input  wire                   armed_renewed,
+    input  wire [QP_WIDTH-1:0]    armed_qp,
+    input  wire [15:0]            armed_number,
+    output wire                   wqe_armed,
+    output wire                   armed_sent,
+    input  wire                   fetch_calm,
+    input  wire                   posted_valid,
+    input  wire [QP_WIDTH-1:0]    posted_qp,
     // Entries wanted from another place of the queue; held until ready.
     output wire                   rewind_valid,
     output wire [15:0]            rewind_number,
@@ -204,6 +217,8 @@ module ernic_requester #(
     localparam [2:0] ISSUE = 3'd4;
     localparam [2:0] MOVE = 3'd5;
     localparam [2:0] REWIND = 3'd6;
+    // All is ready but the doorbell.
+    localparam [2:0] ARMED = 3'd7;
 
     localparam [1:0] SEND = 2'd0;
     localparam [1:0] FLUSH = 2'd1;
@@ -244,8 +259,6 @@ module ernic_requester #(
     );
     // verilator lint_on PINCONNECTEMPTY
 
-    assign level_busy = state != IDLE;
-    assign level_served = q_level;
 
     // What was loaded of the queue pair in hand.
     reg [15:0] q_current;
@@ -262,11 +275,21 @@ module ernic_requester #(
     reg        q_halted;
     reg        q_retry;
 
+    // A pass for an entry that is not posted yet; one has led to nothing, and nothing has happened since.
+    reg                 arming;
+    reg                 futile;
+    wire                disturbed = any_ready || command_valid || !engine_enabled || !armed_valid || armed_renewed || armed_qp != qp
+        || armed_number != q_current;
+
+    assign level_busy = (state != IDLE && !arming) || armed_sent;
+    assign level_served = q_level;
+
     assign send_load = state == LOAD;
     assign send_qp = qp;
     assign wqe_load = state == DECIDE;
+    assign wqe_armed = arming;
     assign wqe_number = q_current;
-    assign idle = state == IDLE && ready == {NUM_QP{1'b0}};
+    assign idle = (state == IDLE || arming) && ready == {NUM_QP{1'b0}};
 
     // ----------------------------------------------------------------------------------------------------------------- decide
 
@@ -341,8 +364,10 @@ module ernic_requester #(
     // ------------------------------------------------------------------------------------------------------------------ issue
 
     wire        reliable = transport == RC;
+    assign      armed_sent = state == ARMED && !disturbed && posted_valid && posted_qp == qp && fetch_calm && level_ready[q_level]
+        && shaped_ok[qp] && qp_enabled[qp] && !qp_fatal[qp] && !qp_waiting[qp];
     // Once there is an error not even the packet in hand leaves; its queue pair is then looked at again.
-    assign      issue = state == ISSUE && (action != SEND || (level_ready[q_level] && !qp_fatal[qp]));
+    assign      issue = (state == ISSUE && (action != SEND || (level_ready[q_level] && !qp_fatal[qp]))) || armed_sent;
     wire        issue_send = issue && action == SEND;
     // The last packet that may be in flight asks too: nothing more would leave until it is answered.
     wire        fills = q_psn - send_oldest_psn >= MAX_PACKETS - 24'd1;
@@ -516,11 +541,11 @@ module ernic_requester #(
 
     // A retry asked for while a queue pair is being looked at must not be lost: bits are taken at the load, and set wins.
     always @(posedge clk) begin
-        if (state == LOAD) begin
+        if (state == LOAD && !arming) begin
             ready[qp] <= 1'b0;
             retry[qp] <= 1'b0;
         end
-        if ((state == ISSUE && action != ILLEGAL) || moved) ready[qp] <= 1'b1;
+        if ((state == ISSUE && action != ILLEGAL) || moved || armed_sent) ready[qp] <= 1'b1;
         if (filled_valid) ready[filled_qp] <= 1'b1;
         if (progress_valid) ready[progress_qp] <= 1'b1;
         if (retry_valid) begin
@@ -544,12 +569,20 @@ module ernic_requester #(
     // ------------------------------------------------------------------------------------------------------------------ passes
 
     always @(posedge clk) begin
+        if (filled_valid || progress_valid || retry_valid || command_valid || !armed_valid || armed_renewed
+            || (state == LOAD && !arming)) futile <= 1'b0;
         case (state)
-            IDLE:
+            IDLE: begin
+                arming <= 1'b0;
                 if (any_ready && engine_enabled && !command_valid) begin
                     qp <= choice;
                     state <= LOAD;
+                end else if (armed_valid && !futile && engine_enabled && !command_valid) begin
+                    qp <= armed_qp;
+                    arming <= 1'b1;
+                    state <= LOAD;
                 end
+            end
             LOAD: begin
                 q_enabled <= qp_enabled[qp];
                 q_fatal <= qp_fatal[qp];
@@ -567,7 +600,11 @@ module ernic_requester #(
                 alone <= q_started == send_done;
                 reads_full <= starting && q_reads - send_reads_done >= (send_reads == 8'd0 ? 8'd1 : send_reads);
                 inline_address <= {send_base, 5'd0} + {42'd0, q_current & (send_depth - 16'd1), INLINE_OFFSET};
-                if (q_enabled && q_fatal) begin
+                if (arming) begin
+                    if (q_enabled && !q_fatal && !q_halted && !q_waiting && !q_retry && !behind && starting && !have
+                        && !messages_full && !packets_full && !disturbed) state <= CALCULATE;
+                    else futile <= 1'b1;
+                end else if (q_enabled && q_fatal) begin
                     action <= FLUSH;
                     target_number <= q_started;
                     target_psn <= q_next_psn;
@@ -596,11 +633,20 @@ module ernic_requester #(
                     // What was posted before it comes to its end first.
                     action <= ILLEGAL;
                     if (starting && !alone) state <= IDLE;
+                    if (arming) begin
+                        state <= IDLE;
+                        futile <= 1'b1;
+                    end
                 end else if (action == SEND && is_read && reads_full) begin
                     // Goes on when one of those before it has got all its data.
                     state <= IDLE;
+                    futile <= arming;
+                end else if (arming) begin
+                    // The entry was loaded the cycle before.
+                    state <= armed_renewed ? IDLE : ARMED;
                 end
             end
+            ARMED: if (disturbed || posted_valid) state <= IDLE;
             ISSUE: begin
                 // Without room after all the queue pair is chosen again later; others are not to wait for it.
                 if (issue) begin
@@ -613,6 +659,8 @@ module ernic_requester #(
         endcase
         if (rst) begin
             state <= IDLE;
+            arming <= 1'b0;
+            futile <= 1'b0;
             qp <= {QP_WIDTH{1'b0}};
         end
     end

@@ -5,6 +5,9 @@
 //
 //     current (requester) <= filled (in the buffer) <= fetched (asked for) <= posted (doorbell)
 //
+// An entry may also come from elsewhere, read before its doorbell (ernic_arm): it is the requester's to send at once, and goes into
+// the buffer as if it had been fetched.
+//
 // Going back is a rewind: filled and fetched become the wanted number, and reads under way for the queue pair are discarded.
 // A queue may start at half a bus word (PG332 aligns it to 32 bytes); then each entry is put together from two words.
 
@@ -66,6 +69,14 @@ module ernic_wqe_fetch #(
     // The buffer is as deep as some low bits of the number can tell.
     input  wire [15:0]         wqe_number,
     // verilator lint_on UNUSEDSIGNAL
+    // Instead, the entry that was read before its doorbell.
+    input  wire                wqe_armed,
+    input  wire [248:0]        armed_entry,
+    // It is posted and being sent: all before it of its queue pair has left the buffer. Only while nothing is under way here.
+    input  wire                armed_valid,
+    input  wire [QP_WIDTH-1:0] armed_qp,
+    input  wire [15:0]         armed_number,
+    output wire                calm,
     output wire                wqe_good,
     output wire [15:0]         wqe_identifier,
     output wire [63:0]         wqe_local_address,
@@ -188,6 +199,7 @@ module ernic_wqe_fetch #(
     always @(posedge clk) begin
         if (m_axi_arready) m_axi_arvalid <= 1'b0;
         if (sweep_valid || set) fetched[sweep_valid ? sweep_qp : set_qp] <= sweep_valid ? 16'd0 : set_number;
+        else if (armed_valid) fetched[armed_qp] <= armed_number + 16'd1;
 
         case (state)
             IDLE:
@@ -287,6 +299,10 @@ module ernic_wqe_fetch #(
     wire         error = m_axi_rresp[1] || (job_split[job] && upper_error);
     wire         keep = answer_valid && !answer_stale;
 
+    wire [QP_WIDTH+BUFFER_WIDTH-1:0] keep_place = keep ? {answer_qp, answer_number[BUFFER_WIDTH-1:0]}
+        : {armed_qp, armed_number[BUFFER_WIDTH-1:0]};
+
+    assign calm = idle && quiet && !set_wanted;
     assign m_axi_rready = !(set_wanted && state == IDLE);
     assign {
         wqe_good, wqe_identifier, wqe_local_address, wqe_length, wqe_opcode, wqe_remote_address, wqe_remote_key, wqe_immediate
@@ -320,13 +336,13 @@ module ernic_wqe_fetch #(
             end
         end
 
-        if (keep) memory[{answer_qp, answer_number[BUFFER_WIDTH-1:0]}] <= answer;
+        if (keep || armed_valid) memory[keep_place] <= keep ? answer : armed_entry;
         if (sweep_valid || set) filled[sweep_valid ? sweep_qp : set_qp] <= sweep_valid ? 16'd0 : set_number;
-        else if (keep) filled[answer_qp] <= answer_number + 16'd1;
+        else if (keep || armed_valid) filled[keep ? answer_qp : armed_qp] <= (keep ? answer_number : armed_number) + 16'd1;
         filled_valid <= keep;
         filled_qp <= answer_qp;
         if (send_load) send_filled <= filled[send_qp];
-        if (wqe_load) entry <= memory[{wqe_qp, wqe_number[BUFFER_WIDTH-1:0]}];
+        if (wqe_load) entry <= wqe_armed ? armed_entry : memory[{wqe_qp, wqe_number[BUFFER_WIDTH-1:0]}];
 
         if (rst) begin
             answer_valid <= 1'b0;

@@ -32,9 +32,11 @@ module poster (
     // The oldest block waits for nothing but the receiving host.
     output wire         host_waits,
 
-    // A queue entry into the memory on the chip, by its row of 64 octets.
+    // A queue entry into the memory on the chip: queue pair, number, row of 64 octets.
     output wire         m_entry_valid,
     input  wire         m_entry_ready,
+    output wire [7:0]   m_entry_qpn,
+    output wire [15:0]  m_entry_number,
     output wire [9:0]   m_entry_row,
     output wire [511:0] m_entry,
     // Doorbell: address of the queue pair's SQPI in the engine's page, index.
@@ -120,6 +122,8 @@ module poster (
         .s_block_sequence(s_block_sequence),
         .m_entry_valid(m_entry_valid),
         .m_entry_ready(m_entry_ready),
+        .m_entry_qpn(m_entry_qpn),
+        .m_entry_number(m_entry_number),
         .m_entry_row(m_entry_row),
         .m_entry(m_entry),
         .m_doorbell_valid(m_doorbell_valid),

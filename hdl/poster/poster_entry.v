@@ -1,4 +1,4 @@
-// One block, one queue entry, one doorbell: three cycles a block.
+// One block, one queue entry, one doorbell: five cycles a block.
 //
 // A frame takes the next slot of the receiver when its first block comes and that slot has been released; its blocks become WRITEs
 // to consecutive addresses of the slot, the last one with the immediate that names slot and sequence. Two credits keep anything
@@ -47,6 +47,8 @@ module poster_entry (
     // Queue entry, and doorbell when it is stored.
     output wire         m_entry_valid,
     input  wire         m_entry_ready,
+    output wire [7:0]   m_entry_qpn,
+    output wire [15:0]  m_entry_number,
     output wire [9:0]   m_entry_row,
     output reg  [511:0] m_entry,
     output wire         m_doorbell_valid,
@@ -64,10 +66,13 @@ module poster_entry (
 
     localparam [1:0] IDLE = 2'd0;
     localparam [1:0] STORE = 2'd1;
-    localparam [1:0] RING = 2'd2;
+    // The engine makes the packet meanwhile; a doorbell that came sooner would find it too early, and be no gain.
+    localparam [1:0] WAIT = 2'd2;
+    localparam [1:0] RING = 2'd3;
 
     reg  [1:0]  state;
     reg         running;
+    reg         waited;
     // The frame whose blocks come, or else the next one: its slot, where the next block goes, bytes of it so far.
     reg         open;
     reg  [11:0] slot;
@@ -103,6 +108,8 @@ module poster_entry (
     // verilator lint_on UNUSEDSIGNAL
 
     assign m_entry_valid = state == STORE;
+    assign m_entry_qpn = queue_pair;
+    assign m_entry_number = posted[15:0];
     assign m_entry_row = row[9:0];
     assign m_doorbell_valid = state == RING;
     assign m_doorbell_address = {12'd0, FIRST_DOORBELL} + {16'd0, queue_pair, 8'd0} - 32'h100;
@@ -136,7 +143,15 @@ module poster_entry (
                 end else if (looking && too_large) begin
                     stopped <= TOO_LARGE;
                 end
-            STORE: if (m_entry_ready) state <= RING;
+            STORE:
+                if (m_entry_ready) begin
+                    waited <= 1'b0;
+                    state <= WAIT;
+                end
+            WAIT: begin
+                waited <= 1'b1;
+                if (waited) state <= RING;
+            end
             default:
                 if (m_doorbell_ready) begin
                     posted <= posted + 32'd1;

@@ -8,6 +8,7 @@ from typing import Any
 
 import cocotb
 import pytest
+from cocotb.triggers import RisingEdge
 
 from host.control.registers import register_map
 from tests.hdl.ernic.bench import (
@@ -43,7 +44,7 @@ class EngineBench(Bench):
 
     inputs = (
         *DOORBELL_PORTS,
-        *("s_entry_valid", "s_entry_row", "s_entry"),
+        *("s_entry_valid", "s_entry_qpn", "s_entry_number", "s_entry_row", "s_entry"),
         *("ring_read_data", "m_axis_mac_tready", "m_notice_ready", "mac_pause_request", "m_axis_host_tready"),
         *("s_axis_host_tdata", "s_axis_host_tkeep", "s_axis_host_tvalid", "s_axis_host_tlast"),
         *("s_traffic_reg_valid", "s_traffic_reg_write", "s_traffic_reg_addr", "s_traffic_reg_wdata"),
@@ -417,6 +418,150 @@ async def doorbells_that_are_refused(dut):
 
 async def refused_still(bench: EngineBench, count: int) -> None:
     assert await bench.read("DOORBELLS_REFUSED") & 0xFFFF == count
+
+
+async def _first_beat(bench: EngineBench, since: int) -> int:
+    """Clocks from ``since`` to the first beat that is there to be taken."""
+    while not bench.dut.m_axis_mac_tvalid.value:
+        await RisingEdge(bench.dut.clk)
+    return bench.cycle - since
+
+
+@cocotb.test()
+async def doorbell_three_clocks_behind_its_entry(dut):
+    """An entry given by hardware with its queue pair and number is ready for its doorbell from the third clock on."""
+    bench = EngineBench(dut)
+    await bench.start()
+    queue = bench.queues[1]
+    queue.send_queue = CHIP + 0x400
+    await bench.connect(2, Connection(pmtu=1024, depth=16, hardware_doorbell=True))
+    waits = []
+    for number in range(1, 20):
+        (work,) = works([640], bench.random, aligned=True, start=number)
+        at = queue.next_entry() - CHIP
+        bench.chip[at : at + 64] = work.pack()
+        dut.s_entry_qpn.value = queue.number
+        dut.s_entry_number.value = queue.posted
+        dut.s_entry_row.value = at // 64
+        dut.s_entry.value = int.from_bytes(work.pack(), "little")
+        dut.s_entry_valid.value = 1
+        await RisingEdge(dut.clk)
+        dut.s_entry_valid.value = 0
+        queue.note(work)
+        gap = number % 5
+        await bench.clocks(gap)
+        waits.append((gap, await _first_beat(bench, await queue.ring(queue.posted % 16))))
+        await bench.done(queue)
+    assert all(wait == ARMED_CLOCKS for gap, wait in waits if gap >= 2), waits
+
+
+ARMED_CLOCKS = 7
+"""23 ns at 322 MHz."""
+
+
+@cocotb.test()
+async def doorbell_finds_its_packet_ready(dut):
+    """An entry that has been in the memory on the chip for a while leaves with its doorbell, in seven clocks."""
+    bench = EngineBench(dut, latency=60)
+    await bench.start()
+    queues = bench.queues[1:4]
+    for queue in queues:
+        queue.send_queue = CHIP + 0x400 * queue.number - 0x400
+        await bench.connect(queue.number, Connection(pmtu=1024, depth=16, hardware_doorbell=queue.number != 4))
+    number = 1
+    for lengths in ([64], [1024], [5000], [0], [300, 40, 2000]) * 8:
+        queue = bench.random.choice(queues)
+        posted = works(lengths, bench.random, aligned=True, start=number)
+        number += len(posted)
+        await bench.store_on_chip(queue, posted)
+        await bench.clocks(40)
+        if queue.connection.hardware_doorbell:
+            waited = await _first_beat(bench, await queue.ring(queue.posted % 16))
+            assert waited == ARMED_CLOCKS, f"{waited} clocks for {lengths}"
+        else:
+            began = bench.cycle
+            await queue.write("SQPI", queue.posted % 16)
+            waited = await _first_beat(bench, began)
+            assert waited <= ARMED_CLOCKS + 1, f"{waited} clocks for {lengths}"
+        await bench.done(queue)
+    assert not bench.memory.reads
+
+
+@cocotb.test()
+async def what_was_read_too_early_is_not_sent(dut):
+    """Entries rewritten word by word, at any time around the doorbell of another queue pair or before their own."""
+    bench = EngineBench(dut)
+    await bench.start()
+    queues = bench.queues[1:4]
+    for queue in queues:
+        queue.send_queue = CHIP + 0x400 * queue.number - 0x400
+        await bench.connect(queue.number, Connection(pmtu=256, depth=16, hardware_doorbell=True))
+    for number in range(1, 60):
+        queue, other = bench.random.sample(queues, 2)
+        decoy, *posted = works([bench.random.randrange(1, 600) for _ in range(2)], bench.random, start=number * 4)
+        await bench.write_chip(queue.next_entry() - CHIP, decoy.pack())
+        await bench.clocks(bench.random.randrange(40))
+        if number % 3 == 0:
+            await bench.store_on_chip(other, works([100], bench.random, start=number * 4 + 2))
+            await other.ring(other.posted % 16)
+        if number % 5 == 0:
+            # By hardware, a row at once, and the doorbell right behind it.
+            (work,) = posted
+            at = queue.next_entry() - CHIP
+            bench.chip[at : at + 64] = work.pack()
+            dut.s_entry_qpn.value = queue.number if number % 2 else 0
+            dut.s_entry_number.value = queue.posted
+            dut.s_entry_row.value = at // 64
+            dut.s_entry.value = int.from_bytes(work.pack(), "little")
+            dut.s_entry_valid.value = 1
+            await RisingEdge(dut.clk)
+            dut.s_entry_valid.value = 0
+            queue.note(work)
+            await bench.clocks(bench.random.randrange(5))
+        else:
+            await bench.store_on_chip(queue, posted)
+            await bench.clocks(bench.random.randrange(12))
+        if number % 7 == 0:
+            # Posted, and before that forgotten: a new connection begins with its first entry.
+            work = queue.works[-1]
+            await queue.connect(queue.connection)
+            await bench.store_on_chip(queue, [work])
+            await bench.clocks(bench.random.randrange(30))
+        await queue.ring(queue.posted % 16)
+        await bench.done(queue, other)
+
+
+@cocotb.test()
+async def ready_packets_wait_for_everything(dut):
+    """Pause, rate, an engine or a queue pair that is switched off: the packet leaves when it may, or not at all."""
+    bench = EngineBench(dut)
+    await bench.start()
+    queue = bench.queues[1]
+    queue.send_queue = CHIP + 0x400
+    await bench.connect(2, Connection(pmtu=256, depth=16, hardware_doorbell=True))
+    await bench.write("PAUSE_CONF", 1 | 3 << 4)
+    for number in range(1, 9):
+        await bench.store_on_chip(queue, works([200], bench.random, start=number))
+        await bench.clocks(40)
+        before = len(bench.frames)
+        if number % 2:
+            dut.mac_pause_request.value = 0x1FF
+        else:
+            await bench.write("XRNICCONF", 0xC000 << 16)
+        await bench.clocks(4)
+        await queue.ring(queue.posted % 16)
+        await bench.clocks(60)
+        assert len(bench.frames) == before
+        dut.mac_pause_request.value = 0
+        await bench.write("XRNICCONF", 0xC000 << 16 | 4 << 8 | 1)
+        await bench.done(queue)
+    await bench.store_on_chip(queue, works([200], bench.random, start=20))
+    await bench.clocks(40)
+    before = len(bench.frames)
+    await queue.write("QPCONF", 0)
+    await queue.ring(queue.posted % 16)
+    await bench.clocks(100)
+    assert len(bench.frames) == before
 
 
 @cocotb.test()

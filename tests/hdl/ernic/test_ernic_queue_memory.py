@@ -17,7 +17,7 @@ ROW = 64
 
 async def _start(dut):
     names = ("write_valid", "write_address", "write_data", "read_load", "read_address")
-    for name in (*names, "s_row_valid", "s_row_address", "s_row_data"):
+    for name in (*names, "s_row_valid", "s_row_address", "s_row_data", "look_valid", "look_row"):
         getattr(dut, name).value = 0
     for name in ("s_axi_araddr", "s_axi_arlen", "s_axi_arvalid", "s_axi_rready"):
         getattr(dut, name).value = 0

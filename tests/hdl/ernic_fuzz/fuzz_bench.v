@@ -206,6 +206,8 @@ module fuzz_bench #(
         .s_rq_doorbell_address(32'd0),
         .s_rq_doorbell_index(16'd0),
         .s_entry_valid(1'b0),
+        .s_entry_qpn(8'd0),
+        .s_entry_number(16'd0),
         .s_entry_ready(),
         .s_entry_row(10'd0),
         .s_entry(512'd0),

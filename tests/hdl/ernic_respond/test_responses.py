@@ -63,7 +63,7 @@ class Engine:
             *("release_ready", "ring_read_data", "m_notice_ready", "m_axi_rvalid", "m_axi_rdata", "m_axi_rresp"),
             *("m_axi_rlast", "m_axi_bresp", "s_axis_mac_tvalid", "s_axis_mac_tuser", "s_axis_mac_tlast"),
             *DOORBELL_PORTS,
-            *("s_entry_valid", "s_entry_row", "s_entry"),
+            *("s_entry_valid", "s_entry_qpn", "s_entry_number", "s_entry_row", "s_entry"),
         ):
             getattr(dut, name).value = 0
         dut.m_axis_mac_tready.value = dut.m_axi_arready.value = 1

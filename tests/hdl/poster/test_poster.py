@@ -116,6 +116,8 @@ class Bench:
                 dut.s_block_sequence.value = offered.sequence
                 dut.s_block_valid.value = 1
             if dut.m_entry_valid.value and dut.m_entry_ready.value:
+                assert int(dut.m_entry_qpn.value) == QUEUE_PAIR
+                assert int(dut.m_entry_number.value) == len(self.entries)
                 self.entries.append((int(dut.m_entry_row.value), int(dut.m_entry.value).to_bytes(64, "little")))
             if dut.m_doorbell_valid.value and dut.m_doorbell_ready.value:
                 assert int(dut.m_doorbell_address.value) == DOORBELL
@@ -184,7 +186,7 @@ async def as_software_posts(dut):
 
 
 @cocotb.test()
-async def three_clocks_a_block(dut):
+async def five_clocks_a_block(dut):
     bench = Bench(dut)
     await bench.start()
     pump = await bench.enable()
@@ -194,7 +196,7 @@ async def three_clocks_a_block(dut):
     check(bench, pump)
     waits = [rung - taken for taken, rung in zip(bench.taken_at, bench.rung_at, strict=True)]
     assert len(waits) == count
-    assert waits == [2] * count
+    assert waits == [4] * count
 
 
 @cocotb.test()
