@@ -129,6 +129,10 @@ class Connect:
     """Of all queue pairs; must be the receiver's."""
     frame_bytes: int = 0
     """Bytes of the largest frame, for which a receiver of datagrams prepares; 0: those of a slot."""
+    recovers: bool = False
+    """Control resets queue pairs that fail: the receiver waits for that and goes on."""
+    receives: int = 0
+    """Receives that each queue pair gets until it is reset, to show one that is not ready; 0: as many as it takes."""
 
     def __post_init__(self) -> None:
         if self.version != VERSION:
@@ -146,6 +150,30 @@ class Ready:
     """Receiver to control: every queue pair is ready to receive and all receives are posted; the FPGA may send."""
 
     type: ClassVar[str] = "ready"
+
+
+@dataclass(frozen=True)
+class Reset:
+    """Control to receiver: its own queue pair has been reset; reset yours, and expect ``psn`` first."""
+
+    type: ClassVar[str] = "reset"
+    queue_pair: int
+    """Index of the queue pair, from 0."""
+    psn: int
+    receives: int = 0
+    """As in :class:`Connect`."""
+
+    def __post_init__(self) -> None:
+        _in_range("psn", self.psn, 0, PSN_LIMIT - 1)
+
+
+@dataclass(frozen=True)
+class ResetDone:
+    """Receiver to control: the queue pair is ready again; so many frames have arrived on it since the start."""
+
+    type: ClassVar[str] = "reset_done"
+    queue_pair: int
+    frames: int
 
 
 @dataclass(frozen=True)
@@ -208,7 +236,9 @@ class Summary:
     """Differences of the device's hardware counters since before Ready."""
 
 
-Message = Union[Hello, Connect, Ready, FrameReceived, Released, Event, Finish, Summary]  # noqa: UP007 - used at run time
+Message = Union[  # noqa: UP007 - used at run time
+    Hello, Connect, Ready, FrameReceived, Released, Event, Finish, Summary, Reset, ResetDone
+]
 _MESSAGES: dict[str, type[Any]] = {message.type: message for message in get_args(Message)}
 _M = TypeVar("_M")
 

@@ -9,7 +9,7 @@ octets belong. Work requests are handed out in batches, as long as the send queu
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from host.control.work_queue import Opcode, WorkRequest
@@ -68,7 +68,8 @@ class BlockPump:
         """Pump into ``slots``; ``datagrams`` if the connection carries no WRITEs."""
         self._slots = slots
         self._datagrams = datagrams
-        self._endings: deque[bool] = deque()
+        self._outstanding: deque[WorkRequest] = deque()
+        self._again: deque[WorkRequest] = deque()
         self._room = sq_depth - 1  # a full queue must differ from an empty one in its indices
         self._batch = batch
         self._waiting: deque[Block] = deque()
@@ -90,8 +91,8 @@ class BlockPump:
 
     @property
     def waiting(self) -> int:
-        """Blocks that are not yet work requests."""
-        return len(self._waiting)
+        """Blocks that are not yet work requests, and work requests that have to be posted anew."""
+        return len(self._waiting) + len(self._again)
 
     @property
     def starved_of_slots(self) -> bool:
@@ -121,7 +122,7 @@ class BlockPump:
         if count > self.outstanding:
             raise ValueError(f"{count} completions for {self.outstanding} outstanding work requests")
         self.completed += count
-        endings = [self._endings.popleft() for _ in range(count)]
+        endings = [self._outstanding.popleft().ends_frame for _ in range(count)]
         self.frames_completed += sum(endings)
         return endings
 
@@ -132,13 +133,44 @@ class BlockPump:
     def next_batch(self) -> list[WorkRequest]:
         """Return the next work requests, at most a batch; an empty list if nothing can be posted now."""
         requests: list[WorkRequest] = []
+        while self._again and len(requests) < self._batch and self.outstanding < self._room:
+            requests.append(self._again.popleft())
+            self._note(requests[-1])
         while self._waiting and len(requests) < self._batch and self.outstanding < self._room:
             if not self._open and not self._slot_free():
                 break
             requests.append(self._request(self._waiting.popleft()))
-            self._endings.append(requests[-1].ends_frame)
-            self.posted += 1
+            self._note(requests[-1])
         return requests
+
+    def _note(self, request: WorkRequest) -> None:
+        self._outstanding.append(request)
+        self.posted += 1
+
+    def start_over(self, acknowledged: Callable[[WorkRequest], int], arrived: int) -> int:
+        """Hand out all outstanding work requests again, after their queue pair was reset; return how many.
+
+        ``acknowledged`` bytes of the first have arrived, as the sender knows, and ``arrived`` frames are complete, as
+        the receiver knows: theirs go out without the immediate that would announce them a second time.
+        """
+        frame, found = self.frames_completed, []
+        for index, request in enumerate(self._outstanding):
+            done = acknowledged(request) if index == 0 else 0
+            known = request.ends_frame and frame < arrived
+            found.append(
+                replace(
+                    request,
+                    local_address=request.local_address + done,
+                    length=request.length - done,
+                    remote_address=request.remote_address + done,
+                    opcode=Opcode.WRITE if known else request.opcode,
+                )
+            )
+            frame += request.ends_frame
+        self._again.extendleft(reversed(found))
+        self._outstanding.clear()
+        self.posted = self.completed
+        return len(found)
 
     def _slot_free(self) -> bool:
         return self._frames_started - self.slots_released < self._slots.count
@@ -174,6 +206,7 @@ class BlockPump:
             remote_key=self._slots.key,
             immediate=immediate(self._slot, block.sequence) if block.last else 0,
             ends_frame=block.last,
+            frame=self._frames_started - 1,
         )
 
     def _send(self, block: Block, datagrams: Datagrams) -> WorkRequest:
@@ -187,4 +220,5 @@ class BlockPump:
             remote_key=0,
             immediate=datagram_immediate(self._frames_started - 1, place, last=block.last),
             ends_frame=block.last,
+            frame=self._frames_started - 1,
         )

@@ -19,6 +19,7 @@ _TIME_TO_LIVE = 64
 TRANSPORTS = {"RC": 0, "UC": 1, "UD": 2}
 """Transports and their codes in QPEXT."""
 _WRITE_EACH = 1 << 6
+_UNDER_RECOVERY = 1 << 6
 
 
 @dataclass(frozen=True)
@@ -141,6 +142,14 @@ class QueuePair:
         doorbell = 0 if settings.hardware_doorbell else software_doorbell
         bits = path_mtu | write_completions | doorbell | completion_interrupt | enable
         await self._write("QPCONF", buffer_units << 16 | bits)
+
+    async def under_recovery(self) -> None:
+        """Say that software is about to reset the queue pair: PG332's flow after a fatal error begins so."""
+        await self._write("QPCONF", await self._read("QPCONF") | _UNDER_RECOVERY)
+
+    async def disable(self) -> None:
+        """Switch it off; the engine forgets its pointers, PSNs, counts and errors."""
+        await self._write("QPCONF", (await self._read("QPCONF")) & ~1 | _UNDER_RECOVERY)
 
     @property
     def depth(self) -> int:

@@ -9,6 +9,7 @@ from host.control.block_pump import Block, BlockPump
 from host.control.engine import Engine, QueuePair
 from host.control.front_end import FrontEnd
 from host.control.platform import Interrupt, Platform
+from host.control.recovery import Recoverer
 from host.control.work_queue import Completion
 
 
@@ -46,7 +47,8 @@ class Stream:
     """Move blocks from the ring to the receiver over one or more queue pairs; a frame stays on one of them.
 
     ``slot_credit(queue_pair, total)`` is awaited when every receive slot is taken; it returns the number of slots
-    released since the start once that is at least ``total``.
+    released since the start once that is at least ``total``. Without a ``recoverer`` a queue pair
+    that fails ends it all.
     """
 
     def __init__(
@@ -56,12 +58,14 @@ class Stream:
         engine: Engine,
         lanes: list[tuple[QueuePair, BlockPump]],
         slot_credit: Callable[[int, int], Awaitable[int]],
+        recoverer: Recoverer | None = None,
     ) -> None:
         self._platform = platform
         self._front_end = front_end
         self._engine = engine
         self.lanes = lanes
         self._slot_credit = slot_credit
+        self._recoverer = recoverer
         self._lane = 0
         self._draining = False
         self._completions_interrupt = False
@@ -90,7 +94,7 @@ class Stream:
         """Wait for an interrupt and serve it."""
         stuck = any(pump.waiting for _, pump in self.lanes)
         lines = {Interrupt.RING}
-        if stuck or self._draining:
+        if stuck or self._draining or self._recoverer:
             lines.add(Interrupt.ENGINE)
         raised = await self._platform.wait_interrupt(frozenset(lines))
         await self._platform.wake_up()
@@ -137,10 +141,15 @@ class Stream:
 
     async def _collect(self, queue_pair: QueuePair, pump: BlockPump) -> None:
         completions = await queue_pair.completions()
-        endings = pump.complete(len(completions))
+        bad = [completion for completion in completions if completion.error]
+        endings = pump.complete(len(completions) - len(bad)) + [False] * len(bad)
         self.completion_log += [(queue_pair.number, ends) for ends in endings]
         self.statistics.completions += len(completions)
         self.statistics.frames_completed += sum(endings)
+        if bad and self._recoverer is not None:
+            self.statistics.failed += bad
+            await self._recoverer.recover(queue_pair, pump, bad[0])
+            return
         await raise_failure(queue_pair, self.statistics, completions)
 
     def _distribute(self, blocks: list[Block]) -> None:

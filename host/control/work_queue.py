@@ -19,6 +19,7 @@ class Opcode(IntEnum):
     WRITE_IMMEDIATE = 0x01
     SEND = 0x02
     SEND_IMMEDIATE = 0x03
+    READ = 0x04
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,8 @@ class WorkRequest:
     immediate: int = 0
     ends_frame: bool = False
     """Software's own note, not in the queue entry: with it, a frame is complete."""
+    frame: int = 0
+    """Likewise: number of its frame on the queue pair, from 0."""
 
     def pack(self) -> bytes:
         """Return the 64 bytes of the queue entry."""

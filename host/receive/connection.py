@@ -12,7 +12,9 @@ from pyverbs.cq import CQ, CompChannel
 from pyverbs.enums import (
     IBV_ACCESS_LOCAL_WRITE,
     IBV_ACCESS_REMOTE_WRITE,
+    IBV_QP_STATE,
     IBV_QPS_ERR,
+    IBV_QPS_RESET,
     IBV_QPT_RC,
     IBV_QPT_UC,
     IBV_QPT_UD,
@@ -110,14 +112,16 @@ class Connection:
             raise ConnectionFailed(f"cannot make a queue pair on {device.name}: {error}") from error
         self.qpn: int = self.pair.qp_num
         self.psn = 0
+        self._limited = False
+        self._connected: QPAttr | None = None
         self.failure: str | None = None
         # One receive, posted over and over: pyverbs leaks a little with every new one. No byte goes to its element.
         self._receive = RecvWR(wr_id=self.qpn, num_sge=1, sg=[SGE(0, 0, 0)])
 
-    def connect(self, qpn: int, psn: int, ip: str, pmtu: int, frame_bytes: int = 0) -> None:
+    def connect(self, qpn: int, psn: int, ip: str, pmtu: int, frame_bytes: int = 0, receives: int = 0) -> None:
         """Connect to queue pair ``qpn`` at ``ip``, whose first packet carries ``psn``, and post all receives.
 
-        ``frame_bytes`` is for datagrams.
+        ``frame_bytes`` is for datagrams. With ``receives`` it gets so many and no more, until it is reset.
         """
         attributes = QPAttr(port_num=PORT)
         attributes.qp_access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE
@@ -146,13 +150,39 @@ class Connection:
                     f"('ip neighbour replace {ip} lladdr MAC nud permanent dev {self._device.port.netdev}')"
                 )
             raise ConnectionFailed(f"cannot connect to queue pair 0x{qpn:x} at {ip}: {error}{hint}") from error
-        for _ in range(RECEIVE_DEPTH):
-            self.repost()
+        self._connected = attributes
+        self._post_receives(receives)
+
+    def _post_receives(self, receives: int) -> None:
+        self._limited = receives > 0
+        for _ in range(min(receives or RECEIVE_DEPTH, RECEIVE_DEPTH)):
+            self.pair.post_recv(self._receive)
         self.completions.req_notify(False)
+
+    def reset(self, psn: int, receives: int = 0) -> None:
+        """Take a connected queue pair, failed or not, to RESET and back: ``psn`` first, all receives posted anew.
+
+        What has completed must have been polled: the rest is thrown away.
+        """
+        if self._connected is None:
+            raise ConnectionFailed(f"queue pair 0x{self.qpn:x} has not been connected: it cannot be reset")
+        attributes = QPAttr(port_num=PORT)
+        attributes.qp_state = IBV_QPS_RESET
+        try:
+            self.pair.modify(attributes, IBV_QP_STATE)
+            while self.completions.poll(_POLL_BATCH)[0]:
+                pass
+            self._connected.rq_psn = psn
+            self.pair.to_rts(self._connected)
+        except PyverbsError as error:
+            raise ConnectionFailed(f"cannot reset queue pair 0x{self.qpn:x}: {error}") from error
+        self.failure = None
+        self._post_receives(receives)
 
     def repost(self) -> None:
         """Post one receive, for the next immediate."""
-        self.pair.post_recv(self._receive)
+        if not self._limited:
+            self.pair.post_recv(self._receive)
 
     def released(self, total: int) -> None:
         """Note that the slots of the first ``total`` frames are free; WRITEs find them by themselves."""

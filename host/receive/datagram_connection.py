@@ -33,9 +33,9 @@ class DatagramConnection(Connection):
         self._frames: DatagramFrames | None = None
         self._receives: dict[int, RecvWR] = {}
 
-    def connect(self, qpn: int, psn: int, ip: str, pmtu: int, frame_bytes: int = 0) -> None:
+    def connect(self, qpn: int, psn: int, ip: str, pmtu: int, frame_bytes: int = 0, receives: int = 0) -> None:
         """Take datagrams of queue pair ``qpn``, ``pmtu`` octets each but for the last of a frame."""
-        del psn, ip  # datagrams come from anywhere, in any order
+        del psn, ip, receives  # datagrams come from anywhere, in any order
         attributes = QPAttr(port_num=PORT)
         attributes.qkey = QUEUE_KEY
         attributes.sq_psn = self.psn

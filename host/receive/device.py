@@ -126,6 +126,15 @@ class Device:
         self._regions.append(region)
         return region
 
+    def wait_quiet(self, quiet_seconds: float) -> None:
+        """Return once the network device has taken no frame for so long."""
+        count = Path(f"/sys/class/net/{self.port.netdev}/statistics/rx_packets")
+        seen, since = count.read_text(), time.monotonic()
+        while time.monotonic() - since < quiet_seconds:
+            time.sleep(quiet_seconds / 10)
+            if (now := count.read_text()) != seen:
+                seen, since = now, time.monotonic()
+
     def take_events(self) -> list[str]:
         """Return the asynchronous events that wait, by name, except the one that says that all is well."""
         names = []

@@ -123,6 +123,10 @@ class Receiver:
         """
         return self._orders[queue_pair].count
 
+    def arrived(self, queue_pair: int) -> int:
+        """Return how many frames have come on a queue pair."""
+        return self._orders[queue_pair].total
+
     def poll(self) -> list[Frame]:
         """Return the frames that have arrived, without waiting.
 

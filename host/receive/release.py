@@ -11,6 +11,11 @@ class ReleaseOrder:
         self._ahead: set[int] = set()
         self.count = 0
 
+    @property
+    def total(self) -> int:
+        """Frames so far."""
+        return self._arrived
+
     def arrived(self) -> int:
         """Note a frame; return its index."""
         self._arrived += 1

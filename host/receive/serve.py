@@ -23,6 +23,8 @@ from host.exchange import (
     Ready,
     ReceiverQueuePair,
     Released,
+    Reset,
+    ResetDone,
     Summary,
 )
 from host.receive.capture import CaptureWriter
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
 
 _ACTIVE_LIMIT_SECONDS = 5.0
 _HEARTBEAT_MS = 500
+_QUIET_SECONDS = 0.1
+"""Without a frame for so long, none is on its way to a queue pair that is to be reset."""
 EXIT_BAD_SETUP = 2
 EXIT_FAILED = 3
 
@@ -76,6 +80,8 @@ class Service:
         self._flagged = 0
         self._events: list[str] = []
         self._released = [0] * options.queue_pairs
+        self._recovers = False
+        self._failed = ""
 
     def _connection(self, index: int) -> Connection:
         options = self._options
@@ -164,8 +170,9 @@ class Service:
         self._device.wait_active(_ACTIVE_LIMIT_SECONDS)
         self._device.take_events()  # of the time before, when the link was not up
         self._counters = self._device.counters()
+        self._recovers = request.recovers
         for connection, peer in zip(self._connections, request.queue_pairs, strict=True):
-            connection.connect(peer.qpn, peer.psn, request.ip, request.pmtu, request.frame_bytes)
+            connection.connect(peer.qpn, peer.psn, request.ip, request.pmtu, request.frame_bytes, request.receives)
 
     def _serve(self, exchange: Exchange, receiver: Receiver) -> int:
         from host.receive.receiver import ReceiveFailed  # noqa: PLC0415 - see run()
@@ -179,8 +186,11 @@ class Service:
             try:
                 self._take(exchange, receiver)
             except ReceiveFailed as error:
-                self._report(exchange, "queue_pair_error", str(error))
-                return EXIT_FAILED
+                if str(error) != self._failed:
+                    self._report(exchange, "queue_pair_error", str(error), fatal=not self._recovers)
+                    self._failed = str(error)
+                if not self._recovers:
+                    return EXIT_FAILED
             except OSError as error:
                 self._report(exchange, "capture_failed", f"frames cannot be kept on disk: {error}")
                 return EXIT_FAILED
@@ -190,13 +200,28 @@ class Service:
                         self._consume(exchange, frame)
                     exchange.send(self._summary())
                     return 0
-                raise ExchangeError(f"a {message.type} message came while receiving")
+                if not isinstance(message, Reset):
+                    raise ExchangeError(f"a {message.type} message came while receiving")
+                self._reset(exchange, receiver, message)
             idle = not poller.poll(_HEARTBEAT_MS)
             trouble = self._asynchronous_events(exchange)
             for connection in self._connections:
                 connection.acknowledge_event()
                 if idle or trouble:
                     connection.check()
+
+    def _reset(self, exchange: Exchange, receiver: Receiver, message: Reset) -> None:
+        """Reset a queue pair when all that is on its way to it has come."""
+        from host.receive.receiver import ReceiveFailed  # noqa: PLC0415 - see run()
+
+        if not 0 <= message.queue_pair < len(self._connections):
+            raise ExchangeError(f"queue_pair = {message.queue_pair}: there are {len(self._connections)}")
+        self._device.wait_quiet(_QUIET_SECONDS)
+        with contextlib.suppress(ReceiveFailed):
+            self._take(exchange, receiver)
+        self._connections[message.queue_pair].reset(message.psn, message.receives)
+        self._failed = ""
+        exchange.send(ResetDone(message.queue_pair, receiver.arrived(message.queue_pair)))
 
     def _take(self, exchange: Exchange, receiver: Receiver) -> None:
         while frames := receiver.poll():

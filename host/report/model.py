@@ -131,6 +131,19 @@ class ModeSwitch(Group):
     ready_us: float
 
 
+class Recovered(Group):
+    """A queue pair that went fatal and was reset on both sides; fatal codes of PG332."""
+
+    time_us: float
+    queue_pair: int
+    error: int
+    reason: str
+    first_psn: int
+    reposted: int
+    """Work requests that were posted again."""
+    took_us: float
+
+
 class LinkEvent(Group):
     """An interrupt of the receive link: when it was served, and all that had happened since the one before."""
 
@@ -175,6 +188,7 @@ class Simulated(Group):
     acquisition_counters: dict[str, int] = Field(default_factory=dict)
     ring_counters: dict[str, int] = Field(default_factory=dict)
     rdma_counters: dict[str, int] = Field(default_factory=dict)
+    recoveries: list[Recovered] = Field(default_factory=list)
     packets: list[Packet] = Field(default_factory=list)
 
 

@@ -81,6 +81,8 @@ class ProtocolChecker:
         self.violation_count = 0
         self.retransmitted = 0
         """Departed requests whose PSN had been sent before."""
+        self.refusals_due = 0
+        """Requests of which it is known that the peer will refuse them: no violations."""
         self.other_frames = 0
         """Departed frames that were ARP."""
         self._streams = {qpn: _Stream(qp) for qpn, qp in responder.queue_pairs.items()}
@@ -111,14 +113,16 @@ class ProtocolChecker:
             except ProtocolError as error:
                 return Outcome(Verdict.DROPPED, str(error))
         outcome = self.responder.receive(packet)
-        if outcome.verdict is Verdict.REFUSED:
+        if outcome.verdict is Verdict.REFUSED and self.refusals_due:
+            self.refusals_due -= 1
+        elif outcome.verdict is Verdict.REFUSED:
             # No fault of the link leads here: a lost packet shows as a gap, a corrupted one is dropped.
             self._record("responder", f"refused: {outcome.reason}", frame, time_fs)
         return outcome
 
-    def restart(self, peer_qpn: int, first_psn: int) -> None:
+    def restart(self, peer_qpn: int, first_psn: int, receives: int | None = None) -> None:
         """Forget a queue pair's order of packets, after both sides have been reset to ``first_psn``."""
-        self.responder.reset(peer_qpn, first_psn)
+        self.responder.reset(peer_qpn, first_psn, receives)
         self._streams[peer_qpn] = _Stream(self.responder.queue_pairs[peer_qpn])
         self._streams[peer_qpn].next_psn = first_psn
 

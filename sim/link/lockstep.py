@@ -142,6 +142,8 @@ class Lockstep:
         """Frames of the peer that are not RoCEv2 (ARP, IPv6, ...): counted, not delivered."""
         self.replies: Counter[str] = Counter()
         """Real replies by kind (``ack``, ``nak``, ``rnr``), counted in order of their departure from the peer."""
+        self.unplugged = False
+        """Nothing that leaves the device arrives."""
         self._tap = tap
         self._travelling: list[_Travelling] = []
         self._numbered = 0
@@ -157,6 +159,10 @@ class Lockstep:
     def sent(self, frame: bytes, time_fs: int) -> list[Outgoing]:
         """Take a frame whose last octet leaves the device at ``time_fs``; return what the peer is to get now."""
         packet = self.checker.departed(frame, time_fs)
+        if self.unplugged:
+            if self._tap is not None:
+                self._tap.record(Direction.TX, frame, time_fs, [Action.DROP])
+            return self._hand_over(time_fs + self.link.settings.tx_delay_fs)
         before = self.link.injected_count(Direction.TX)
         deliveries = self.link.carry(frame, time_fs, Direction.TX)
         if self._tap is not None:
@@ -165,6 +171,11 @@ class Lockstep:
         for delivery in deliveries:
             self._travel(delivery, packet if delivery.frame is frame else None)
         return self._hand_over(time_fs + self.link.settings.tx_delay_fs)
+
+    def restart(self, peer_qpn: int, first_psn: int, receives: int | None = None) -> None:
+        """Forget a queue pair that both sides have reset: no request of before is under way or answered."""
+        self.checker.restart(peer_qpn, first_psn, receives)
+        self._history[peer_qpn].clear()
 
     def _travel(self, delivery: Delivery, packet: Packet | None = None) -> None:
         self._numbered += 1

@@ -30,6 +30,7 @@ from host.report import (
     Packet,
     Picture,
     Pictures,
+    Recovered,
     RunFigures,
     Simulated,
     Spread,
@@ -87,6 +88,15 @@ _RING_COUNTERS = (
     *_NEVER,
 )
 _SHOWN_PACKETS = 400
+_FATAL_CODES = {
+    "wrong_key": 0x0A,
+    "out_of_range": 0x0A,
+    "access": 0x0A,
+    "bad_entry": 0x05,
+    "silence": 0x06,
+    "not_ready": 0x09,
+}
+"""What PG332 calls the end of a queue pair by each kind of fault."""
 FRAMES = "frames.h5"
 _RECEIVE_QUEUE, _COMPLETION_QUEUE, _INLINE_BYTES, _SGE = 128, 128, 256, 16
 
@@ -130,7 +140,7 @@ def run_figures(plan: Plan, description: PeerDescription | None) -> Account:
         peer=_peer(plan, description, result),
         frames=frames,
         bit_exact=verification.bit_exact and verification.received > 0,
-        expectations=_expectations(scenario, frames, stream, verification, shared),
+        expectations=_expectations(scenario, frames, stream, verification, shared, len(result["recoveries"])),
         faults=_faults(scenario, result),
         simulated=_simulated(result, events, stream, packets, verification, shared),
         wall=_wall(result, verification),
@@ -281,7 +291,7 @@ def _protocol_complaints(scenario: Scenario, result: dict[str, Any], stream: Str
     missing, missed = result["counters"]["ACQUISITION"]["LASER_MISSING"], len(scenario.acquisition.missing_pulses)
     if missing != missed:
         complaints.append(f"{missed} laser pulses did not come, and the front end missed {missing}")
-    if not scenario.link.faults and stream.retransmitted_packets:
+    if not scenario.link.faults and not scenario.rdma.faults and stream.retransmitted_packets:
         complaints.append(f"{stream.retransmitted_packets} packets were retransmitted on a link without faults")
     complaints += [
         f"the peer differed from the specification ({entry['kind']}): {entry['detail']}"
@@ -296,12 +306,16 @@ def _expectations(
     stream: StreamFigures,
     verification: Verification,
     shared: dict[int, float],
+    recoveries: int,
 ) -> list[Expectation]:
     expect = scenario.expect
     found = [
         Expectation(name=FRAMES_LOST, relation="==", limit=expect.frames_lost, actual=frames.lost),
         Expectation(name="frames flagged", relation="==", limit=expect.flagged_frames, actual=verification.flagged),
     ]
+    if scenario.rdma.faults:
+        wanted = len(scenario.rdma.faults)
+        found.append(Expectation(name="recoveries", relation="==", limit=wanted, actual=recoveries))
     if expect.min_goodput_gbps:
         found.append(
             Expectation(
@@ -366,6 +380,11 @@ def _faults(scenario: Scenario, result: dict[str, Any]) -> list[Fault]:
         )
         for fault in scenario.jesd204b.faults
     ]
+    recoveries = result["recoveries"]
+    for index, queue_fault in enumerate(scenario.rdma.faults):
+        seen = index < len(recoveries) and recoveries[index]["error"] == _FATAL_CODES[queue_fault.kind]
+        where = f"queue pair, frame {queue_fault.frame}"
+        found.append(Fault(where=where, what=queue_fault.kind, times=int(seen), certain=True))
     for index, fault in enumerate(scenario.link.faults):
         where = f"PSN {fault.psn}" if fault.psn is not None else f"probability {fault.probability}"
         found.append(
@@ -430,6 +449,18 @@ def _simulated(
         interrupts=counters["RING"]["IRQ_COUNT"],
         doorbells=result["statistics"]["doorbells"],
         retransmitted_packets=stream.retransmitted_packets,
+        recoveries=[
+            Recovered(
+                time_us=microseconds(entry["began"]),
+                queue_pair=entry["queue_pair"],
+                error=entry["error"],
+                reason=entry["reason"],
+                first_psn=entry["first_psn"],
+                reposted=entry["reposted"],
+                took_us=round((entry["ended"] - entry["began"]) / hertz * 1e6, 6),
+            )
+            for entry in result["recoveries"]
+        ],
         link_counters={name: value for name, value in counters["JESD204B"].items() if name not in _LINK_SETTINGS},
         link_interrupts=result["link_interrupts"],
         link_causes=result["link_causes"],

@@ -81,6 +81,13 @@ class LinkFault(_Section):
         return self
 
 
+class QueueFault(_Section):
+    """Something that makes a queue pair go fatal, at the first work request of a frame."""
+
+    kind: Literal["wrong_key", "out_of_range", "access", "bad_entry", "silence", "not_ready"]
+    frame: Annotated[int, Field(ge=0)]
+
+
 class Trigger(NamedTuple):
     """One trigger: its shot, and how long after the shot's own it comes; 0 for that one itself."""
 
@@ -243,6 +250,9 @@ class Rdma(_Section):
     retry_count: Annotated[int, Field(ge=0, le=7)] = 7
     retry_timeout: Annotated[int, Field(ge=1, le=31)] = 4
     """Exponent of the acknowledgement time-out, 4.096 us x 2^n of simulated time."""
+    rnr_retry: Annotated[int, Field(ge=0, le=7)] = 7
+    """Times that a receiver may be not ready in a row; 7: any number."""
+    faults: tuple[QueueFault, ...] = ()
     acknowledge_every: Annotated[int, Field(ge=1, le=128)] = 16
 
 
@@ -316,7 +326,7 @@ class Scenario(_Section):
     def _tuples(cls, data: Any) -> Any:
         """TOML has arrays only; strict models want tuples."""
         if isinstance(data, dict):
-            for section in ("acquisition", "jesd204b", "link"):
+            for section in ("acquisition", "jesd204b", "rdma", "link"):
                 table = data.get(section)
                 if isinstance(table, dict):
                     data = {**data, section: {key: _fixed(value) for key, value in table.items()}}
@@ -363,6 +373,7 @@ class Scenario(_Section):
         self._receivable(shape.frame_bytes)
         self._sustainable(in_ring, period)
         self._recoverable()
+        self._fatal()
         if self.rdma.write_each and self.rdma.transport != "UC":
             raise Impossible("rdma.write_each", True, f"is for UC; {self.rdma.transport} allows false")
         self._postable()
@@ -455,6 +466,23 @@ class Scenario(_Section):
                 f"the acknowledgement of {rdma.acknowledge_every} packets takes up to {answer_ns / 1000:.1f} us on "
                 f"this link, and the time-out passes after {timeout_ns / 1000:.1f} us; allowed {least} to 31",
             )
+
+    def _fatal(self) -> None:
+        """Refuse faults that no queue pair can have, or that nothing can be recovered from."""
+        rdma, faults = self.rdma, self.rdma.faults
+        if not faults:
+            return
+        if rdma.transport != "RC" or rdma.qps > 1 or rdma.posting == "hardware":
+            raise Impossible(
+                "rdma.faults", len(faults), "allowed with one queue pair, rdma.transport RC, rdma.posting processor"
+            )
+        frames = [fault.frame for fault in faults]
+        if sorted(set(frames)) != frames or frames[-1] >= self.acquisition.shots:
+            raise Impossible("rdma.faults", frames, f"frames: allowed rising, 0 to {self.acquisition.shots - 1}")
+        if rdma.rnr_retry == 7 and any(fault.kind == "not_ready" for fault in faults):
+            raise Impossible("rdma.rnr_retry", 7, "retries for ever; with a fault not_ready allowed 0 to 6")
+        if faults[0] == QueueFault(kind="not_ready", frame=0):
+            raise Impossible("rdma.faults[0].frame", 0, "the first frame finds a receive; not_ready is allowed from 1")
 
     def _channels(self) -> None:
         """Refuse numbers of channels that the lanes cannot carry."""

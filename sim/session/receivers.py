@@ -26,6 +26,8 @@ from host.exchange import (
     Ready,
     ReceiverQueuePair,
     Released,
+    Reset,
+    ResetDone,
     Summary,
 )
 from host.frame_layout import split_immediate
@@ -65,6 +67,13 @@ class Receiver(Protocol):
 
         On an unreliable connection a frame may be lost and its slot never be released: it is given up after a while,
         and ``total`` returned.
+        """
+        ...
+
+    def reset(self, queue_pair: int, psn: int, receives: int) -> int:
+        """Reset a queue pair, which expects ``psn`` then and gets ``receives`` receives (0: as many as it takes).
+
+        Return how many frames have come on it.
         """
         ...
 
@@ -129,6 +138,19 @@ class RemoteReceiver:
             self._take(message)
         self.waited_seconds += time.monotonic() - started
         return self._released[queue_pair]
+
+    def reset(self, queue_pair: int, psn: int, receives: int) -> int:
+        """Reset the receiver's queue pair; simulated time stands still."""
+        with _listening("the reset of its queue pair"):
+            self._exchange.send(Reset(queue_pair, psn, receives))
+        while True:
+            with _listening("the reset of its queue pair"):
+                message = self._exchange.receive(self._limit)
+            if message is None:
+                raise ReceiverFailed(f"the receiver did not reset its queue pair within {self._limit:.0f} s")
+            if isinstance(message, ResetDone):
+                return message.frames
+            self._take(message)
 
     def poll(self) -> None:
         """Take in what has arrived."""
@@ -241,7 +263,7 @@ class ModelReceiver:
             )
             for qpn, sender in zip(self._qpns, message.queue_pairs, strict=True)
         ]
-        self._peer = ModelPeer(pairs, direct=False)
+        self._peer = ModelPeer(pairs, message.receives or None, direct=False)
         self._peer.register(self._memory)
         if self._transport is Transport.UD:
             self._datagrams = [
@@ -274,6 +296,14 @@ class ModelReceiver:
         if self._released[queue_pair] < total:
             raise ReceiverFailed(f"slot release {total} is awaited and only {self._released[queue_pair]} frames came")
         return self._released[queue_pair]
+
+    def reset(self, queue_pair: int, psn: int, receives: int) -> int:
+        """Reset the responder's queue pair."""
+        if self._peer is None:
+            raise ReceiverFailed("the model is not connected")
+        self.poll()
+        self._peer.checker.restart(self._qpns[queue_pair], psn, receives or None)
+        return sum(frame.queue_pair == queue_pair for frame in self.frames)
 
     def poll(self) -> None:
         """Inspect, keep and release what has arrived."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import random
 import signal
 import time
 import warnings
@@ -28,6 +29,7 @@ from host.control.mode_switch import switch_mode
 from host.control.modes import FRACTION, LANES_A_LINK, Mode
 from host.control.posted_stream import PostedStream
 from host.control.poster import CHIP, Poster
+from host.control.recovery import Recoverer
 from host.control.registers import register_map
 from host.control.stream import Stream
 from host.exchange import QUEUE_KEY, VERSION, Connect, Hello, SenderQueuePair, Summary
@@ -44,10 +46,11 @@ from sim.peers.lifecycle import ControlAddress, WireAddress, open_control, open_
 from sim.run.failure import Failure
 from sim.run.packet_log import PacketLog
 from sim.run.plan import VARIABLE, Plan
-from sim.scenario.model import RING_BYTES
+from sim.scenario.model import RING_BYTES, QueueFault
 from sim.session.cable import Cable
 from sim.session.errors import SessionFailed
 from sim.session.platform import SimulatedPlatform
+from sim.session.queue_faults import REFUSED, FaultyQueuePair, QueueFaults
 from sim.session.receivers import ModelReceiver, Receiver, RemoteReceiver
 from sim.session.shots import Schedule, ShotPlayer
 from sim.session.stopwatch import Stopwatch
@@ -65,6 +68,8 @@ PROGRESS_SECONDS = 0.25
 RECEIVER_LIMIT_SECONDS = 180.0
 LOST_AFTER_SECONDS = 15.0
 """Wall time after which a frame that has been on an unreliable connection counts as lost."""
+PSN_STEP = 1 << 20
+"""A new connection begins at least so far ahead of the packet number that the one before began with."""
 LEAVING_NS = 2_000
 """From the completion of a packet that nobody acknowledges to its last octet on the wire."""
 _PR_SET_PDEATHSIG = 1
@@ -146,6 +151,9 @@ class Session:
         self._finishing = False
         self._stalled = False
         self.switches: list[Switch] = []
+        self.recoverer: Recoverer | None = None
+        self._faults = QueueFaults(scenario.rdma.faults, 0, self._fault_applied)
+        self._psns = random.Random(f"psn {scenario.seed}")
         self.failure: Exception | None = None
 
     def _receiver(self) -> Receiver:
@@ -269,28 +277,38 @@ class Session:
         datagrams = Datagrams(rdma.pmtu, RING_BYTES) if rdma.transport == "UD" else None
         for index, remote_pair in enumerate(hello.queue_pairs):
             memory, address = QueueMemory.place(address, rdma.sq_depth, CHIP if by_hardware else None)
-            queue_pair = QueuePair(self.platform, FIRST_DATA_QUEUE_PAIR + index, memory)
-            await queue_pair.connect(
-                QueueSettings(
-                    pmtu=rdma.pmtu,
-                    sq_depth=rdma.sq_depth,
-                    start_psn=rdma.start_psn,
-                    remote=remote,
-                    remote_qpn=remote_pair.qpn,
-                    timeout=rdma.retry_timeout,
-                    retry_count=rdma.retry_count,
-                    level=rdma.level,
-                    transport=rdma.transport,
-                    write_each=rdma.write_each,
-                    queue_key=QUEUE_KEY,
-                    hardware_doorbell=by_hardware,
-                )
+            queue_pair = self._queue_pair(FIRST_DATA_QUEUE_PAIR + index, memory)
+            settings = QueueSettings(
+                pmtu=rdma.pmtu,
+                sq_depth=rdma.sq_depth,
+                start_psn=rdma.start_psn,
+                remote=remote,
+                remote_qpn=remote_pair.qpn,
+                timeout=rdma.retry_timeout,
+                retry_count=rdma.retry_count,
+                rnr_retry=rdma.rnr_retry,
+                level=rdma.level,
+                transport=rdma.transport,
+                write_each=rdma.write_each,
+                queue_key=QUEUE_KEY,
+                hardware_doorbell=by_hardware,
             )
+            await queue_pair.connect(settings)
             slots = RemoteSlots(remote_pair.address, hello.rkey, hello.slot_bytes, remote_pair.slots)
             lanes.append((queue_pair, BlockPump(slots, sq_depth=rdma.sq_depth, batch=rdma.batch, datagrams=datagrams)))
         pairs = tuple(SenderQueuePair(queue_pair.number, rdma.start_psn) for queue_pair, _ in lanes)
         largest = self.scenario.acquisition.largest_frame
-        message = Connect(VERSION, self.plan.fpga_ip, self.plan.fpga_mac, rdma.pmtu, pairs, rdma.transport, largest)
+        message = Connect(
+            VERSION,
+            self.plan.fpga_ip,
+            self.plan.fpga_mac,
+            rdma.pmtu,
+            pairs,
+            rdma.transport,
+            largest,
+            recovers=bool(rdma.faults),
+            receives=self._faults.receives(),
+        )
         with self.stopwatch.waiting_for_peer():
             self.receiver.connect(message)
         self.lockstep = self._make_lockstep(hello)
@@ -304,6 +322,18 @@ class Session:
         )
         self._start(self.cable.transmit())
         self._start(self.cable.deliver())
+        if rdma.faults:
+            self._faults.scratch = address
+            await self.engine.completion_interrupt(False)
+            self.recoverer = Recoverer(
+                self.front_end,
+                self.engine,
+                settings,
+                RING_BYTES,
+                agree=self._agree,
+                choose_psn=lambda before: before + PSN_STEP + self._psns.randrange(PSN_STEP) & 0xFFFFFF,
+                now=lambda: self.bench.clocks.now,
+            )
         if by_hardware:
             # There is one queue pair then, and so these are its slots.
             self.stream = PostedStream(
@@ -316,7 +346,28 @@ class Session:
                 self._slot_credit,
             )
         else:
-            self.stream = Stream(self.platform, self.front_end, self.engine, lanes, self._slot_credit)
+            self.stream = Stream(self.platform, self.front_end, self.engine, lanes, self._slot_credit, self.recoverer)
+
+    def _queue_pair(self, number: int, memory: QueueMemory) -> QueuePair:
+        if self.scenario.rdma.faults:
+            return FaultyQueuePair(self.platform, number, memory, self._faults)
+        return QueuePair(self.platform, number, memory)
+
+    def _fault_applied(self, fault: QueueFault) -> None:
+        assert self.lockstep is not None
+        self.lockstep.unplugged = fault.kind == "silence"
+        self.lockstep.checker.refusals_due += fault.kind in REFUSED
+
+    async def _agree(self, queue_pair: int, psn: int) -> int:
+        """Reset the other end when all that was under way has arrived, and its answers too."""
+        assert self.lockstep is not None
+        link, pair = self.scenario.link, queue_pair - FIRST_DATA_QUEUE_PAIR
+        await Timer(LEAVING_NS + 2 * self.scenario.longest_journey_ns + link.turnaround_ns, "ns")
+        self.lockstep.unplugged = False
+        receives = self._faults.receives()
+        self.lockstep.restart(self._peer_qpns[pair], psn, receives or None)
+        with self.stopwatch.waiting_for_peer():
+            return self.receiver.reset(pair, psn, receives)
 
     def _make_lockstep(self, hello: Hello) -> Lockstep:
         rdma, link = self.scenario.rdma, self.scenario.link
@@ -335,9 +386,12 @@ class Session:
             )
             for index, pair in enumerate(hello.queue_pairs)
         ]
+        self._peer_qpns = [pair.qpn for pair in hello.queue_pairs]
         first = min(pair.address for pair in hello.queue_pairs)
         length = sum(pair.slots for pair in hello.queue_pairs) * hello.slot_bytes
-        checker = ProtocolChecker(Responder(pairs, [Region(hello.rkey, first, length)]))
+        checker = ProtocolChecker(
+            Responder(pairs, [Region(hello.rkey, first, length)], self._faults.receives() or None)
+        )
         settings = cable_model.LinkSettings(
             tx_delay_fs=link.delay_ns * cable_model.FS_PER_NS,
             rx_delay_fs=link.delay_ns * cable_model.FS_PER_NS,
@@ -558,6 +612,7 @@ class Session:
             "link_clock_hz": self.bench.link_clock_hz,
             "completion_queues": [(pair.number, pair.completion_range) for pair in self.stream.queue_pairs],
             "destinations": [(pair.number, pair.remote_qpn) for pair in self.stream.queue_pairs],
+            "recoveries": [asdict(entry) for entry in self.recoverer.recoveries] if self.recoverer else [],
             "switches": [asdict(switch) for switch in self.switches],
             "completions": self.stream.completion_log,
             "injections": [

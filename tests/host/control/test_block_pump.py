@@ -134,3 +134,32 @@ def test_datagrams_each_say_where_their_octets_belong():
     assert told == [(number, place, place == 4) for number in range(2) for place in range(5)]
     assert subject.complete(10) == [False] * 4 + [True] + [False] * 4 + [True]
     assert subject.frames_completed == 2
+
+
+def test_after_a_reset_what_had_not_arrived_is_posted_again_and_before_all_else():
+    """Two frames under way: the first known to the receiver, its last WRITE acknowledged in part."""
+    subject = pump(sq_depth=16)
+    subject.add(frame(7) + frame(8) + frame(9))
+    first = subject.next_batch()
+    subject.complete(2)
+    subject.release(1)
+    assert subject.start_over(lambda request: 64 if request.local_address == 8192 else 0, arrived=1) == 4
+    assert subject.outstanding == 0 and subject.waiting == 4 + 3
+    again = subject.next_batch()
+    assert [request.opcode for request in again[:4]] == [
+        Opcode.WRITE, Opcode.WRITE, Opcode.WRITE, Opcode.WRITE_IMMEDIATE
+    ]  # fmt: skip
+    assert (again[0].local_address, again[0].length) == (8192 + 64, 64)
+    assert again[0].remote_address == first[2].remote_address + 64
+    assert again[1:4] == first[3:6]
+    assert [request.frame for request in again] == [0, 1, 1, 1, 2, 2, 2]
+    assert subject.complete(7) == [True, False, False, True, False, False, True]
+    assert subject.frames_completed == 3
+
+
+def test_a_frame_that_the_receiver_does_not_know_is_announced_again():
+    subject = pump()
+    subject.add(frame(7))
+    subject.next_batch()
+    subject.start_over(lambda _: 0, arrived=0)
+    assert subject.next_batch()[-1].opcode is Opcode.WRITE_IMMEDIATE

@@ -180,6 +180,51 @@ def test_a_lost_datagram_costs_its_frame_alone(tmp_path, faults, causes):
     assert outcome.report["frames"]["dropped_by_cause"] == causes
 
 
+CODES = {"wrong_key": 0x0A, "access": 0x0A, "bad_entry": 0x05, "silence": 0x06, "not_ready": 0x09}
+
+
+def test_a_queue_pair_that_goes_fatal_comes_back_and_nothing_is_lost(tmp_path):
+    """Two of the faults directly behind one another, the packet numbers near their wrap."""
+    faults = [{"kind": kind, "frame": frame} for frame, kind in enumerate(CODES, start=1)]
+    change = {
+        "acquisition": {"shots": 7, "prf_hz": 2000.0},
+        "rdma": {"faults": faults, "retry_count": 1, "rnr_retry": 0, "start_psn": 0xFFFFF0},
+    }
+    outcome = run(tmp_path, change)
+    assert outcome.code == 0, outcome.report["reasons"]
+    assert outcome.report["frames"]["received"] == 7
+    recoveries = outcome.simulated["recoveries"]
+    assert [entry["error"] for entry in recoveries] == list(CODES.values())
+    starts = [0xFFFFF0] + [entry["first_psn"] for entry in recoveries]
+    assert len(set(starts)) == len(starts)
+    assert all(entry["reposted"] >= 1 and entry["took_us"] < 50 for entry in recoveries)
+    assert outcome.simulated["ring_counters"]["RELEASES_IGNORED"] == 0
+    records = list(CaptureReader(tmp_path / "capture.bin"))
+    assert [int(np.frombuffer(record.data, HEADER, 1)[0]["sequence"]) for record in records] == list(range(7))
+
+
+def test_a_packet_that_never_gets_through_ends_the_queue_pair_in_the_middle_of_a_message(tmp_path):
+    """What was acknowledged of it is free in the ring: only the rest is sent again, and the frame is right."""
+    drops = [{"action": "drop", "psn": 16 + 12}] * 2  # the second one sees only what the first lets through
+    change = {
+        "acquisition": {"shots": 4, "prf_hz": 2000.0},
+        "rdma": {
+            "block_bytes": 65536,
+            "acknowledge_every": 2,
+            "retry_count": 1,
+            "faults": [{"kind": "wrong_key", "frame": 3}],
+        },
+        "link": {"peer": "model", "faults": drops},
+    }
+    outcome = run(tmp_path, change)
+    # One end more than the scenario asks for, and that is told of; the frames are right all the same.
+    assert [entry["error"] for entry in outcome.simulated["recoveries"]] == [0x06, 0x0A]
+    assert outcome.code == 1 and outcome.report["bit_exact"] is True
+    assert outcome.report["frames"]["received"] == 4
+    assert any("recoveries is 2, expected == 1" in reason for reason in outcome.report["reasons"])
+    assert outcome.simulated["ring_counters"]["RELEASES_IGNORED"] == 0
+
+
 @pytest.mark.parametrize("pmtu", [1024, 256])
 def test_small_packets_reach_the_wire_limit(tmp_path, pmtu):
     """The whole frame is in the ring before it goes out, so that only the engine can be too slow."""

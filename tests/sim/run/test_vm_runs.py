@@ -151,7 +151,7 @@ def test_lanes_that_drop_flag_their_frames_and_come_back(tmp_path):
     assert "LANE_CGS_LOSSES[30]" in page
 
 
-@pytest.mark.parametrize("name", ["rc", "uc", "ud", "handshake", "multiqp", "lossy"])
+@pytest.mark.parametrize("name", ["rc", "uc", "ud", "multiqp", "lossy", "recovery", "handshake"])
 def test_what_the_rdma_engine_is_measured_by(tmp_path, name):
     outcome = run_named(name, tmp_path)
     assert outcome.code == 0, outcome.report["reasons"]

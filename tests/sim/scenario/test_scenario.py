@@ -69,6 +69,12 @@ def test_the_wire_limit_counts_preamble_gap_and_check_sums():
             {"rdma": {"transport": "UD", "pmtu": 256}, "host": {"slots": 4}},
             "host.slots = 4: a frame takes 8193 datagrams",
         ),
+        (
+            {"rdma": {"qps": 2, "faults": [{"kind": "wrong_key", "frame": 1}]}},
+            "rdma.faults = 1: allowed with one queue pair",
+        ),
+        ({"rdma": {"faults": [{"kind": "not_ready", "frame": 1}]}}, "rdma.rnr_retry = 7: retries for ever"),
+        ({"rdma": {"faults": [{"kind": "silence", "frame": 4}]}}, "frames: allowed rising, 0 to 3"),
         ({"acquisition": {"sample": 4}}, "unknown key acquisition.sample; keys of acquisition: mode"),
         ({"acquisition": {"samples": "12"}}, "acquisition.samples = '12'"),
         ({"acquisition": {"samples": 0}}, "acquisition.samples = 0: Input should be greater than or equal to 1"),
