@@ -69,7 +69,7 @@ formal: setup ## prove properties of the RTL, all or the one of PROOF: FIFOs, bu
 lint: setup ## check HDL, Python, types, layering and generated files
 	@$(PYTHON) -m sim lint
 
-bench: setup ## measure the testbench: pipeline against free-running RTL and a per-cycle bench
+bench: setup ## the engine's figures in simulated time against their goals; then the testbench's speed in wall time
 	@$(PYTHON) -m sim bench
 
 synth: setup ## synthesise for UltraScale+ (yosys): area a subsystem, longest paths; build/synth/report.json
