@@ -26,6 +26,8 @@ from host.exchange import (
     Ready,
     ReceiverQueuePair,
     Released,
+    Reset,
+    ResetDone,
     SenderQueuePair,
     SocketStream,
     Summary,
@@ -56,6 +58,8 @@ MESSAGES: list[Message] = [
     Event("queue_pair_error", "all \N{BULLET} gone", True),
     Finish(),
     Summary(4, 1, ("x: y",), {"rcvd_pkts": 12}),
+    Reset(1, 0xABCDEF, 3),
+    ResetDone(1, 12),
 ]
 
 

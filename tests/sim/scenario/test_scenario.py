@@ -73,6 +73,18 @@ def test_the_wire_limit_counts_preamble_gap_and_check_sums():
             {"rdma": {"qps": 2, "faults": [{"kind": "wrong_key", "frame": 1}]}},
             "rdma.faults = 1: allowed with one queue pair",
         ),
+        (
+            {"rdma": {"posting": "hardware", "faults": [{"kind": "silence", "frame": 1}]}},
+            "rdma.posting processor",
+        ),
+        (
+            {"rdma": {"faults": [{"kind": "silence", "frame": 2}, {"kind": "access", "frame": 2}]}},
+            "frames: allowed rising, 0 to 3",
+        ),
+        (
+            {"rdma": {"rnr_retry": 1, "faults": [{"kind": "not_ready", "frame": 0}]}},
+            "the first frame finds a receive; not_ready is allowed from 1",
+        ),
         ({"rdma": {"faults": [{"kind": "not_ready", "frame": 1}]}}, "rdma.rnr_retry = 7: retries for ever"),
         ({"rdma": {"faults": [{"kind": "silence", "frame": 4}]}}, "frames: allowed rising, 0 to 3"),
         ({"acquisition": {"sample": 4}}, "unknown key acquisition.sample; keys of acquisition: mode"),
