@@ -151,6 +151,10 @@ class LaneFault(BaseModel):
             raise ValueError(f"{', '.join(sorted(useless))}: means nothing for {self.kind}; it has {allowed}")
         if "how" in given and self.how not in HOW[self.kind]:
             raise ValueError(f"how = {self.how}: {self.kind} has {', '.join(HOW[self.kind])}")
+        return self
+
+    @model_validator(mode="after")
+    def _values_of_the_kind(self) -> Self:
         if self.kind == "ilas_field" and self.field not in FIELD_WIDTHS:
             raise ValueError(f"field = {self.field}: allowed are {', '.join(FIELD_WIDTHS)}")
         if self.kind in ("burst", "disparity") and self.octets < 1:
@@ -161,6 +165,12 @@ class LaneFault(BaseModel):
             raise ValueError(f"octets = {self.octets}: rotation has 1 to {MOST_ROTATION}")
         if self.kind == "ilas_hit" and (self.octets < 0 or self.multiframes > 3):
             raise ValueError(f"octets = {self.octets}, multiframes = {self.multiframes}: ilas_hit has 0 to 512, 0 to 3")
+        if self.kind in ("slip", "clock") and not self.octets:
+            raise ValueError(f"octets = 0: a {self.kind} loses or repeats at least one")
+        if self.kind in ("swap_lanes", "duplicate_channel"):
+            one = "lane" if self.kind == "swap_lanes" else "channel"
+            if getattr(self, one) == self.other:
+                raise ValueError(f"{one} = other = {self.other}: {self.kind} takes two")
         if self.kind == "clock" and self.octets % 4:
             raise ValueError(f"octets = {self.octets}: a clock that is off loses whole beats of 4")
         if self.kind == "ilas_length" and self.multiframes > 5:

@@ -435,6 +435,8 @@ class Scenario(_Section):
             value = getattr(jesd204b, name) or ()
             if max(value, default=0) >= lanes:
                 raise Impossible(f"jesd204b.{name}", list(value), f"allowed 0 to {lanes - 1}")
+        if not jesd204b.scrambling and any(fault.kind == "scrambler_seed" for fault in jesd204b.faults):
+            raise Impossible("jesd204b.scrambling", False, "a fault scrambler_seed needs true")
         for index, fault in enumerate(jesd204b.faults):
             limits = {
                 "lane": lanes,

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from host.frame_layout import LinkError
-from sim.adc import LaneDrop, LinkConfig, Slip, scrambler
+from sim.adc import Character, LaneDrop, LinkConfig, Slip, characters, scrambler
 from sim.adc.line import LineLevel
 from tests.hdl.jesd204b.bench import CHUNK, REGISTERS, TB
 from tests.hdl.module_bench import SIMULATORS, run_module
@@ -120,6 +120,26 @@ async def slip_of_multiframes_is_beyond_any_receiver(dut):
     wrong = np.flatnonzero(late.samples[: config.channels] != source.samples(late.tick, 1)[0])
     assert wrong.tolist() == list(range(24, 32))
     assert np.array_equal(late.samples[24:32], source.samples(late.tick + 8, 1)[0, 24:32])
+
+
+@cocotb.test()
+@cocotb.parametrize(scrambling=[0, 1])
+async def alignment_character_where_one_may_stand_is_taken_for_one(dut, scrambling: int):
+    """Enough bits of a frame's last octet flip to make it /F/, with the right disparity: nothing is marked."""
+    config = link_config(scrambling=bool(scrambling))
+    source = Noise(config.channels)
+    tb = TB(dut, LINKS)
+    last = config.beats_per_frame - 1
+    hit = Character(3, tick=20, character=characters.F, octet=3, offset=last)
+    await tb.bring_up(config, source, faults=[hit])
+    await tb.samples(40)
+    assert not any(word.kinds for word in tb.words)
+    wrong = {
+        (word.tick, int(channel))
+        for word in tb.words
+        for channel in np.flatnonzero(word.samples[: config.channels] != source.samples(word.tick, 1)[0])
+    }
+    assert (20, 31) in wrong and wrong <= {(20, 31), (21, 24)}
 
 
 @cocotb.test()

@@ -63,6 +63,11 @@ def test_a_key_that_is_missing_or_means_nothing_is_refused(kind: str) -> None:
         ({"kind": "restart", "link": 16}, "link = 16"),
         ({"kind": "swap_lanes", "lane": 1, "other": 32}, "other = 32: allowed 0 to 31"),
         ({"kind": "duplicate_channel", "channel": 1, "other": 300}, "other = 300"),
+        ({"kind": "slip", "lane": 1, "octets": 0}, "octets = 0: a slip loses or repeats at least one"),
+        ({"kind": "clock", "lane": 1, "beats": 9, "octets": 0}, "octets = 0: a clock loses"),
+        ({"kind": "swap_lanes", "lane": 1, "other": 1}, "lane = other = 1: swap_lanes takes two"),
+        ({"kind": "duplicate_channel", "channel": 4, "other": 4}, "channel = other = 4: duplicate_channel takes two"),
+        ({"kind": "scrambler_seed", "value": 1}, "jesd204b.scrambling = False: a fault scrambler_seed needs true"),
         ({"kind": "sender_multiframe", "frames": 33}, "frames"),
         ({"kind": "sender_multiframe", "frames": 2}, "frames"),
         ({"kind": "burst", "lane": 1, "octets": 0}, "octets = 0"),
@@ -79,7 +84,7 @@ def test_a_key_that_is_missing_or_means_nothing_is_refused(kind: str) -> None:
 )
 def test_impossible_values_are_refused(fault: dict, complaint: str) -> None:
     with pytest.raises(ScenarioError, match=complaint):
-        scenario(fault)
+        scenario(fault, scrambling=fault["kind"] != "scrambler_seed")
 
 
 def test_skew_that_looks_like_lateness_is_refused() -> None:
