@@ -121,7 +121,8 @@ RING_MEMORY = Proof(
 
 RING_BLOCKS = Proof(
     name="ring_blocks",
-    claim="no block is lost; the interrupt comes, stays until acknowledged, and never for nothing; entries are kept",
+    claim="no block is lost; the interrupt comes, stays until acknowledged, and never for nothing; entries are kept; "
+    "hardware is offered the oldest block until it takes it",
     modules=("ring/ring_blocks",),
     parameters={"ENTRIES": 256},
     small={"ENTRIES": 4},
@@ -148,11 +149,11 @@ RING_BLOCKS = Proof(
         ),
         bug(
             "a stale interrupt after an acknowledgement",
-            (BLOCKS, "condition <= !ack_taken && (", "condition <= ("),
+            (BLOCKS, "condition <= !ack_taken && !by_hardware && (", "condition <= !by_hardware && ("),
         ),
         bug(
             "an acknowledgement of one block too many is taken",
-            (BLOCKS, "ack_refused = ack_step > unacknowledged", "ack_refused = ack_step > unacknowledged + 32'd1"),
+            (BLOCKS, "by_hardware || ack_step > unacknowledged", "by_hardware || ack_step > unacknowledged + 32'd1"),
         ),
         bug(
             "each block makes the time-out begin anew",
@@ -161,6 +162,18 @@ RING_BLOCKS = Proof(
         bug(
             "a single block waits for ever",
             (BLOCKS, "oldest_valid <= unacknowledged != 32'd0", "oldest_valid <= unacknowledged > 32'd1"),
+        ),
+        bug(
+            "hardware is offered the block behind the oldest",
+            (BLOCKS, "table_memory[block_ack[INDEX_WIDTH-1:0]]", "table_memory[block_ack[INDEX_WIDTH-1:0] + 1'b1]"),
+        ),
+        bug(
+            "a block taken during a commit is offered again",
+            (
+                BLOCKS,
+                "block_taken = m_block_valid && m_block_ready",
+                "block_taken = m_block_valid && m_block_ready && !commit",
+            ),
         ),
         bug(
             "entries are taken again when acknowledged",

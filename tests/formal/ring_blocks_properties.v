@@ -2,11 +2,12 @@
 //
 // Every committed block is counted; counts are acknowledged only inside [acknowledged, counted]; the interrupt stands only while a
 // block is unacknowledged, stays until an acknowledgement, and comes whenever its condition holds; an entry of the
-// table keeps its content until its block is acknowledged and freed.
+// table keeps its content until its block is acknowledged and freed. Hardware that takes blocks is offered each one, the oldest
+// first, until it takes it, which acknowledges it; there is no interrupt meanwhile.
 //
 // Assumed of the writer: it commits only what it has allocated, and allocates in a cycle what was free, by entries_used, a
 // cycle before, not more often than every third cycle (both proved in ring_space_properties.v). All else is
-// free: order and timing of commits, acknowledgements of any value, changes of the settings, the movement of the free position.
+// free: order and timing of commits, acknowledgements of any value, who takes blocks and when, changes of the settings, the movement of the free position.
 
 `timescale 1ns / 1fs
 `default_nettype none
@@ -37,6 +38,8 @@ module ring_blocks_properties #(
     input wire                   irq_frame_end,
     input wire                   ack_write,
     input wire [31:0]            ack_value,
+    input wire                   by_hardware,
+    input wire                   m_block_ready,
     input wire [INDEX_WIDTH-1:0] read_index
 );
 
@@ -45,6 +48,12 @@ module ring_blocks_properties #(
 
     wire [9:0]   entries_used;
     wire         ack_refused;
+    wire         m_block_valid;
+    wire [31:0]  m_block_address;
+    wire [23:0]  m_block_bytes;
+    wire         m_block_first;
+    wire         m_block_last;
+    wire [31:0]  m_block_sequence;
     wire [COUNT_WIDTH-1:0]  block_count;
     wire [COUNT_WIDTH-1:0]  block_ack;
     wire         irq;
@@ -74,6 +83,14 @@ module ring_blocks_properties #(
         .ack_write(ack_write),
         .ack_value(ack_value),
         .ack_refused(ack_refused),
+        .by_hardware(by_hardware),
+        .m_block_valid(m_block_valid),
+        .m_block_ready(m_block_ready),
+        .m_block_address(m_block_address),
+        .m_block_bytes(m_block_bytes),
+        .m_block_first(m_block_first),
+        .m_block_last(m_block_last),
+        .m_block_sequence(m_block_sequence),
         .block_count(block_count),
         .block_ack(block_ack),
         .irq(irq),
@@ -88,14 +105,15 @@ module ring_blocks_properties #(
     reg  [9:0] used_before;
     reg        allocated_1;
     reg        allocated_2;
-    // Entries allocated (modulo 1024), blocks committed, and what software has acknowledged, all since the last reset.
+    // Entries allocated (modulo 1024), blocks committed, and what is acknowledged or taken, all since the last reset.
     reg [9:0]  allocated;
     reg [COUNT_WIDTH-1:0] committed;
     reg [COUNT_WIDTH-1:0] acknowledged;
 
     // The specification's first sentence says that the ports are these counts; the rest of it may as well use the ports.
     wire [COUNT_WIDTH-1:0] waiting = block_count - block_ack;
-    wire        acknowledges = ack_write && ack_value - block_ack <= waiting;
+    wire        takes = m_block_valid && m_block_ready;
+    wire        acknowledges = takes || (!by_hardware && ack_write && ack_value - block_ack <= waiting);
 
     always @(posedge clk) begin
         started <= 1'b1;
@@ -104,7 +122,7 @@ module ring_blocks_properties #(
         allocated_2 <= allocated_1 && !rst;
         if (allocate) allocated <= allocated + allocate_entries;
         if (commit) committed <= committed + 1'b1;
-        if (acknowledges) acknowledged <= ack_value;
+        if (acknowledges) acknowledged <= takes ? acknowledged + 1'b1 : ack_value;
         if (rst) begin
             used_before <= 10'd0;
             allocated <= 10'd0;
@@ -148,15 +166,18 @@ module ring_blocks_properties #(
     reg  [COUNT_WIDTH-1:0] threshold_before;
     reg  [COUNT_WIDTH-1:0] timeout_before;
     reg         frame_end_before;
-    wire        changes = irq_threshold != threshold_before || irq_timeout != timeout_before || irq_frame_end != frame_end_before;
+    reg         hardware_before;
+    wire        changes = irq_threshold != threshold_before || irq_timeout != timeout_before || irq_frame_end != frame_end_before
+        || by_hardware != hardware_before;
     wire [2:0]  still = changes ? 3'd0 : quiet;
-    // And since as many blocks wait as the threshold asks for, and since the noted one, the last of a frame, does.
+    // And since as many blocks wait for software as the threshold asks for, and since the noted one, the last of a frame, does.
     reg  [2:0]  reached;
     reg  [2:0]  ended;
     wire [COUNT_WIDTH:0] age = {1'b0, \dut.now - noted_time};
 
     reg         irq_before;
     reg         read_due;
+    reg         offered;
 
     always @(posedge clk) begin
         if (noted && !beyond[19]) noted_freed <= 1'b1;
@@ -177,9 +198,11 @@ module ring_blocks_properties #(
         threshold_before <= irq_threshold;
         timeout_before <= irq_timeout;
         frame_end_before <= irq_frame_end;
+        hardware_before <= by_hardware;
+        offered <= m_block_valid && !m_block_ready && !rst;
         quiet <= acknowledges || rst ? 3'd0 : still == 3'd7 ? 3'd7 : still + 3'd1;
-        reached <= waiting == NONE || waiting < irq_threshold ? 3'd0 : reached == 3'd7 ? 3'd7 : reached + 3'd1;
-        ended <= !noted_waits || !noted_last || !irq_frame_end ? 3'd0 : ended == 3'd7 ? 3'd7 : ended + 3'd1;
+        reached <= by_hardware || waiting == NONE || waiting < irq_threshold ? 3'd0 : reached == 3'd7 ? 3'd7 : reached + 3'd1;
+        ended <= by_hardware || !noted_waits || !noted_last || !irq_frame_end ? 3'd0 : ended == 3'd7 ? 3'd7 : ended + 3'd1;
         irq_before <= irq && !acknowledges && !rst;
         read_due <= kept && read_index == table_place && !rst;
         if (rst) begin
@@ -196,15 +219,24 @@ module ring_blocks_properties #(
             assert (block_count == committed);
             assert (block_ack == acknowledged);
             assert (waiting <= ENTRIES);
-            assert (ack_refused == (ack_value - block_ack > waiting));
+            assert (ack_refused == (by_hardware || ack_value - block_ack > waiting));
             // Held until acknowledged, and never for nothing.
             if (irq_before) assert (irq);
             if (irq) assert (waiting != NONE);
             // Raised in time.
             if (still >= 3'd2 && reached >= 3'd2 && waiting != NONE && waiting >= irq_threshold) assert (irq);
             if (still >= 3'd2 && ended >= 3'd2 && noted_waits && irq_frame_end) assert (irq);
-            if (still >= 3'd5 && noted_oldest && irq_timeout != NONE
+            if (still >= 3'd5 && noted_oldest && !by_hardware && irq_timeout != NONE
                 && age >= {1'b0, irq_timeout} + 4) assert (irq);
+            // Offered to hardware alone, soon, until taken; the oldest one.
+            if (m_block_valid) assert (by_hardware && waiting != NONE);
+            if (by_hardware && quiet >= 3'd1 && noted_oldest && age >= 2) assert (m_block_valid);
+            if (offered && by_hardware) assert (m_block_valid);
+            if (m_block_valid && noted_oldest) begin
+                assert (m_block_address == noted_entry[31:0] && m_block_bytes == noted_entry[55:32]);
+                assert (m_block_sequence == noted_entry[95:64]);
+                assert ({m_block_last, m_block_first} == noted_entry[63:62]);
+            end
             // The table keeps what is not both acknowledged and freed.
             if (read_due) assert (read_entry == noted_entry);
             if (kept) assert (noted_behind != 10'd0 && noted_behind <= ENTRIES);
@@ -222,6 +254,7 @@ module ring_blocks_properties #(
     (* hierconn *) wire        \dut.expired ;
     (* hierconn *) wire        \dut.oldest_valid ;
     (* hierconn *) wire [COUNT_WIDTH-1:0] \dut.oldest_time ;
+    (* hierconn *) wire [127:0] \dut.oldest_entry ;
     (* hierconn *) wire        \dut.frame_ended ;
     (* hierconn *) wire [COUNT_WIDTH-1:0] \dut.latest_end ;
 
@@ -262,12 +295,13 @@ module ring_blocks_properties #(
                 assert (\dut.frame_ended );
                 assert (latest_behind < {{(COUNT_WIDTH-10){1'b0}}, noted_behind});
             end
-            if (oldest_noted && age >= 2 && quiet >= 3'd1) assert (\dut.oldest_valid );
+            if (noted_oldest && age >= 2 && quiet >= 3'd1) assert (\dut.oldest_valid );
             if (oldest_noted && age >= 3 && still >= 3'd2 && age > {1'b0, irq_timeout}) assert (\dut.expired );
-            if (oldest_noted && age >= 4 && still >= 3'd3 && age > {1'b0, irq_timeout} + 1) assert (\dut.condition );
+            if (oldest_noted && !by_hardware && age >= 4 && still >= 3'd3 && age > {1'b0, irq_timeout} + 1) assert (\dut.condition );
             if (quiet >= 3'd1 && (reached >= 3'd1 || ended >= 3'd1)) assert (\dut.condition );
             if (quiet >= 3'd2 && (reached >= 3'd2 || ended >= 3'd2)) assert (irq);
-            if (\dut.oldest_valid && noted_oldest) assert (\dut.oldest_time == noted_time);
+            if (\dut.oldest_valid && noted_oldest) assert (\dut.oldest_time == noted_time && \dut.oldest_entry == noted_entry);
+            if (offered) assert (\dut.oldest_valid );
         end
     end
 
@@ -278,6 +312,7 @@ module ring_blocks_properties #(
         cover (started && irq && irq_threshold == 9 && !irq_frame_end && irq_timeout == 4 && still == 3'd7);
         cover (started && acknowledged == 2 && noted && noted_number == 10'd2 && read_due);
         cover (started && entries_used == ENTRIES);
+        cover (started && by_hardware && committed == 3 && acknowledged == 2 && noted_oldest && takes);
         cover (started && committed == 6 && noted && noted_number == 10'd4 && ack_write && ack_refused);
     end
 
