@@ -82,11 +82,14 @@ def _disparity(case: Case, rng: np.random.Generator, beat: int) -> None:
 
 
 def _silent(case: Case, rng: np.random.Generator, beat: int) -> None:
-    """A wrong octet that is valid, told by a disparity error up to four beats later."""
-    lane = _lane(rng)
-    case.faults.append(OctetError(lane, beat, int(rng.integers(4)), int(rng.integers(1, 256))))
-    later = int(rng.integers(1, 5))
-    case.faults.append(OctetError(lane, beat + later, int(rng.integers(4)), 0, "disparity"))
+    """A wrong octet that is valid, told by a disparity error up to sixteen octets later.
+
+    That is four beats, however the transceiver groups octets into beats after its next alignment.
+    """
+    lane, octet = _lane(rng), int(rng.integers(4))
+    case.faults.append(OctetError(lane, beat, octet, int(rng.integers(1, 256))))
+    beats, told = divmod(octet + int(rng.integers(1, 17)), 4)
+    case.faults.append(OctetError(lane, beat + beats, told, 0, "disparity"))
 
 
 def _character(case: Case, rng: np.random.Generator, beat: int) -> None:
