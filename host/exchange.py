@@ -360,12 +360,11 @@ class PortStream:
         """Return the port's descriptor."""
         return self._descriptor
 
-    def wait_connected(self) -> None:
-        """Return once the other end is open: what is written before would be lost, and reads would report the end."""
+    def connected(self) -> bool:
+        """Tell whether the other end is open: what is written before would be lost, and reads would report the end."""
         poller = select.poll()
         poller.register(self._descriptor, select.POLLIN)
-        while any(events & select.POLLHUP for _, events in poller.poll(0)):
-            time.sleep(0.02)  # a hang-up is level triggered; there is nothing to sleep on
+        return not any(events & select.POLLHUP for _, events in poller.poll(0))
 
     def read(self) -> bytes | None:
         """Return what is there, ``None`` if nothing, ``b""`` if the other end is closed."""

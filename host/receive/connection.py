@@ -166,18 +166,25 @@ class Connection:
         """
         if self._connected is None:
             raise ConnectionFailed(f"queue pair 0x{self.qpn:x} has not been connected: it cannot be reset")
+        self.disconnect()
+        self._connected.rq_psn = psn
+        try:
+            self.pair.to_rts(self._connected)
+        except PyverbsError as error:
+            raise ConnectionFailed(f"cannot reset queue pair 0x{self.qpn:x}: {error}") from error
+        self._post_receives(receives)
+
+    def disconnect(self) -> None:
+        """Take the queue pair to RESET, from where it can be connected anew; what has completed is thrown away."""
         attributes = QPAttr(port_num=PORT)
         attributes.qp_state = IBV_QPS_RESET
         try:
             self.pair.modify(attributes, IBV_QP_STATE)
-            while self.completions.poll(_POLL_BATCH)[0]:
-                pass
-            self._connected.rq_psn = psn
-            self.pair.to_rts(self._connected)
         except PyverbsError as error:
             raise ConnectionFailed(f"cannot reset queue pair 0x{self.qpn:x}: {error}") from error
+        while self.completions.poll(_POLL_BATCH)[0]:
+            pass
         self.failure = None
-        self._post_receives(receives)
 
     def repost(self) -> None:
         """Post one receive, for the next immediate."""

@@ -12,7 +12,7 @@ from pyverbs.pyverbs_error import PyverbsRDMAError
 from pyverbs.qp import QPAttr
 from pyverbs.wr import SGE, RecvWR
 
-from host.exchange import QUEUE_KEY
+from host.exchange import PATH_MTUS, QUEUE_KEY
 from host.receive import datagrams
 from host.receive.connection import Arrival, Connection, ConnectionFailed, immediate_of
 from host.receive.datagrams import DatagramFrames
@@ -30,8 +30,15 @@ class DatagramConnection(Connection):
         self._slots = slots
         self._key = key
         self._source = 0
+        self._spares = self._buffer(datagrams.SPARES * PATH_MTUS[-1])
+        self._header = self._buffer(_ROUTE_HEADER)
         self._frames: DatagramFrames | None = None
         self._receives: dict[int, RecvWR] = {}
+
+    def _buffer(self, octets: int) -> tuple[NDArray[np.uint8], int, int]:
+        """Return registered memory, its address and its key."""
+        memory = np.zeros(octets, np.uint8)
+        return memory, memory.ctypes.data, self._device.register_buffer(memory.ctypes.data, octets).lkey
 
     def connect(self, qpn: int, psn: int, ip: str, pmtu: int, frame_bytes: int = 0, receives: int = 0) -> None:
         """Take datagrams of queue pair ``qpn``, ``pmtu`` octets each but for the last of a frame."""
@@ -44,10 +51,7 @@ class DatagramConnection(Connection):
         except PyverbsRDMAError as error:
             raise ConnectionFailed(f"cannot make queue pair 0x{self.qpn:x} ready: {error}") from error
         self._source = qpn
-        spares = np.zeros(datagrams.SPARES * pmtu, np.uint8)
-        header = np.zeros(_ROUTE_HEADER, np.uint8)
-        self._spares = (spares, spares.ctypes.data, self._device.register_buffer(spares.ctypes.data, spares.size).lkey)
-        self._header = (header, header.ctypes.data, self._device.register_buffer(header.ctypes.data, header.size).lkey)
+        spares = self._spares[0][: datagrams.SPARES * pmtu]
         self._frames = DatagramFrames(self._slots, pmtu, frame_bytes or self._slots[0].size, self._post, spares=spares)
         self._frames.fill()
         self.completions.req_notify(False)

@@ -13,8 +13,12 @@ from pyverbs import enums
 from pyverbs.device import Context
 from pyverbs.enums import (
     IBV_ACCESS_LOCAL_WRITE,
+    IBV_ACCESS_ON_DEMAND,
+    IBV_ACCESS_RELAXED_ORDERING,
     IBV_ACCESS_REMOTE_WRITE,
     IBV_EVENT_PORT_ACTIVE,
+    IBV_ODP_SUPPORT,
+    IBV_ODP_SUPPORT_WRITE,
     IBV_PORT_ACTIVE,
 )
 from pyverbs.mr import MR
@@ -23,6 +27,7 @@ from pyverbs.pyverbs_error import PyverbsError
 
 from host.exchange import PATH_MTUS
 from host.receive.events import new_event_descriptors, only
+from host.receive.evidence import Evidence
 from host.receive.pool import MemoryPool
 
 PORT = 1
@@ -90,7 +95,7 @@ class Device:
     def wait_active(self, limit_seconds: float) -> None:
         """Return once the port is active; raise :class:`DeviceError` if it is not within ``limit_seconds``."""
         deadline = time.monotonic() + limit_seconds
-        while self.context.query_port(PORT).state != IBV_PORT_ACTIVE:
+        while not self.active:
             if time.monotonic() > deadline:
                 raise DeviceError(
                     f"port of {self.name} is not active after {limit_seconds:.1f} s; is {self.port.netdev} up and its "
@@ -100,14 +105,15 @@ class Device:
             time.sleep(0.01)
 
     def register(self, pool: MemoryPool) -> Any:
-        """Register the whole pool for remote writes, once; return the memory region."""
+        """Register the whole pool for remote writes, once; return the memory region.
+
+        On-demand paging where the device has it, else the pages are pinned. Relaxed ordering is asked for: a device
+        that has none ignores it, and a completion is never seen before what it completes.
+        """
+        access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_RELAXED_ORDERING
+        access |= IBV_ACCESS_ON_DEMAND if self.pages_on_demand else 0
         try:
-            region = MR(
-                self.domain,
-                pool.total_bytes,
-                IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE,
-                address=pool.address,
-            )
+            region = MR(self.domain, pool.total_bytes, access, address=pool.address)
         except PyverbsError as error:
             raise DeviceError(
                 f"cannot register {pool.total_bytes >> 20} MiB with {self.name}: {error}; without root the limit on "
@@ -116,6 +122,16 @@ class Device:
             ) from error
         self._regions.append(region)
         return region
+
+    @property
+    def pages_on_demand(self) -> bool:
+        """The device can write into memory of reliable connections that is not pinned."""
+        try:
+            capabilities = self.context.query_device_ex().odp_caps
+        except PyverbsError:  # a device that cannot be asked has none
+            return False
+        wanted = IBV_ODP_SUPPORT_WRITE
+        return bool(capabilities.general_caps & IBV_ODP_SUPPORT and capabilities.rc_odp_caps & wanted)
 
     def register_buffer(self, address: int, length: int) -> Any:
         """Register memory of this process that only its own receives reach; return the memory region."""
@@ -144,6 +160,16 @@ class Device:
                 names.append(_EVENT_NAMES.get(event.event_type, f"event {event.event_type}"))
             event.ack()
         return names
+
+    @property
+    def active(self) -> bool:
+        """The port is up and has a partner."""
+        return bool(self.context.query_port(PORT).state == IBV_PORT_ACTIVE)
+
+    def evidence(self) -> Evidence:
+        """Return what the counters say now."""
+        frames = Path(f"/sys/class/net/{self.port.netdev}/statistics/rx_packets").read_text()
+        return Evidence(self.active, int(frames), self.counters())
 
     def counters(self) -> dict[str, int]:
         """Return the hardware counters of the port, or nothing where the device has none."""

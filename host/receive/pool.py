@@ -6,6 +6,11 @@ import contextlib
 import ctypes
 import mmap
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 PAGE_BYTES = 4096
 HUGE_PAGE_BYTES = 2 << 20
@@ -52,6 +57,12 @@ class MemoryPool:
         offset = self._offset(slot)
         return memoryview(self._memory)[offset : offset + self.slot_bytes]
 
+    def array(self, slot: int) -> NDArray[np.uint8]:
+        """Return a slot's memory as an array of bytes, without a copy."""
+        import numpy as np  # noqa: PLC0415 - loads slowly in an emulated machine, where queue pairs come first
+
+        return np.frombuffer(self.slot(slot), np.uint8)
+
     def close(self) -> None:
         """Unmap the memory, now or when its last view goes. Deregister it first."""
         with contextlib.suppress(BufferError):  # frames are still held; the mapping goes with the last of them
@@ -76,8 +87,8 @@ class MemoryPool:
             f"memory pool in 4 KiB pages: {free} huge pages free, {pages} wanted "
             f"(sysctl vm.nr_hugepages={pages} makes registration faster)"
         )
-        available = _available_memory()
-        if available is not None and available < self.total_bytes + _MEMORY_MARGIN_BYTES:
+        available = available_memory()
+        if available < self.total_bytes + _MEMORY_MARGIN_BYTES:
             raise PoolError(
                 f"no memory for {self.slots} slots of {self.slot_bytes} bytes: {self.total_bytes >> 20} MiB wanted, "
                 f"{available >> 20} MiB available; use fewer or smaller slots, or give the machine more memory"
@@ -97,8 +108,9 @@ def _free_huge_pages() -> int:
         return 0
 
 
-def _available_memory() -> int | None:
+def available_memory() -> int:
+    """Return how many bytes of memory the kernel says can be had without swapping (``/proc/meminfo``)."""
     for line in Path("/proc/meminfo").read_text().splitlines():
         if line.startswith("MemAvailable:"):
             return int(line.split()[1]) << 10
-    return None
+    raise PoolError("/proc/meminfo names no MemAvailable: is this a Linux since 3.14?")

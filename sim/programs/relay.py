@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 from typing import IO, Any
 
-from host.receive.control_stream import wait_for_control, write_status
+from host.receive.control_stream import listen, wait_for_control, write_status
 from host.receive.device import Device, DeviceError
 from sim.programs.messages import Lines
 
@@ -151,7 +151,9 @@ def main() -> int:
         "pmtu": options.pmtu,
         "huge_pages": False,
     }
-    stream = wait_for_control(options.control, lambda: write_status(options.status, status))
+    listener = listen(options.control)
+    write_status(options.status, status)
+    stream = wait_for_control(listener)
     relay(Lines(stream), port.gid_index)
     return 0
 

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-import threading
-import time
-
 import numpy as np
 import pytest
 
+from host.receive.collector import FrameCollector, QueuePairFailed
+from host.receive.frame import FrameGone
 from host.receive.pool import MemoryPool
-from host.receive.receiver import FrameGone, ReceiveFailed, Receiver
 from host.receive.release import ReleaseOrder
 from tests.host.receive.frames import SEQUENCE, SHAPE, Arrivals, frame, samples
 
 
+def collector(connections: list[Arrivals], pool: MemoryPool) -> FrameCollector:
+    return FrameCollector(connections, [pool.array(slot) for slot in range(pool.slots)])
+
+
 @pytest.fixture
-def parts() -> tuple[MemoryPool, Arrivals, Receiver]:
+def parts() -> tuple[MemoryPool, Arrivals, FrameCollector]:
     pool = MemoryPool(4, 4096)
     arrivals = Arrivals(pool)
-    return pool, arrivals, Receiver([arrivals], pool)
+    return pool, arrivals, collector([arrivals], pool)
 
 
 def test_samples_are_the_memory_itself(parts):
@@ -73,6 +75,20 @@ def test_after_release_the_samples_are_gone(parts):
     assert received.header["sequence"] == SEQUENCE
 
 
+def test_a_detached_frame_stays_when_its_slot_is_written_again(parts):
+    _, arrivals, receiver = parts
+    arrivals.write(0, SEQUENCE, frame())
+    (received,) = receiver.poll()
+    received.detach()
+    assert (receiver.released(0), receiver.held) == (1, 0)
+    arrivals.write(0, SEQUENCE + 1, frame(SEQUENCE + 1, seed=2))
+    (later,) = receiver.poll()
+    assert not later.problems
+    assert np.array_equal(received.samples, samples()) and np.array_equal(later.samples, samples(2))
+    received.release()
+    assert receiver.released(0) == 1
+
+
 def test_a_frame_with_a_broken_header_has_bytes_but_no_samples(parts):
     _, arrivals, receiver = parts
     memory = frame()
@@ -88,17 +104,23 @@ def test_a_frame_with_a_broken_header_has_bytes_but_no_samples(parts):
 def test_writing_over_a_held_frame_is_noticed(parts):
     _, arrivals, receiver = parts
     arrivals.write(0, 1, frame(1))
-    receiver.poll()
+    (early,) = receiver.poll()
+    assert early.ok
     arrivals.write(0, 2, frame(2))
     (late,) = receiver.poll()
-    assert [problem.split(":")[0] for problem in late.problems] == ["overrun"]
+    for victim in (early, late):
+        assert [problem.split(":")[0] for problem in victim.problems] == ["overrun"]
+    early.release()
+    assert receiver.held == 1
+    late.release()
+    assert (receiver.held, receiver.released(0)) == (0, 2)
 
 
 def test_a_slot_that_does_not_exist_ends_it(parts):
     _, arrivals, receiver = parts
     arrivals.write(0, 1, frame(1))
     arrivals._waiting[0] = type(arrivals._waiting[0])(5 << 20 | 1, SHAPE.frame_bytes)
-    with pytest.raises(ReceiveFailed, match="slot 5"):
+    with pytest.raises(QueuePairFailed, match="slot 5"):
         receiver.poll()
 
 
@@ -107,14 +129,14 @@ def test_failure_comes_after_the_frames_that_still_arrived(parts):
     arrivals.write(0, 1, frame(1))
     arrivals.failure = "queue pair 0x11 is in its error state"
     assert len(receiver.poll()) == 1
-    with pytest.raises(ReceiveFailed, match="error state"):
+    with pytest.raises(QueuePairFailed, match="error state"):
         receiver.poll()
 
 
 def test_two_queue_pairs_have_their_own_slots():
     pool = MemoryPool(4, 4096)
     pairs = [Arrivals(pool), Arrivals(pool)]
-    receiver = Receiver(pairs, pool)
+    receiver = collector(pairs, pool)
     pairs[1].write(3, 8, frame(8))  # memory slot 3 is slot 1 of the second pair
     pairs[1]._waiting[0] = type(pairs[1]._waiting[0])(1 << 20 | 8, SHAPE.frame_bytes)
     (received,) = receiver.poll()
@@ -122,7 +144,7 @@ def test_two_queue_pairs_have_their_own_slots():
     received.release()
     assert (receiver.released(0), receiver.released(1)) == (0, 1)  # in any order, on a reliable connection
     with pytest.raises(ValueError, match="shared equally"):
-        Receiver(pairs, MemoryPool(3, 4096))
+        collector(pairs, MemoryPool(3, 4096))
 
 
 def test_release_order_refuses_what_is_not_held():
@@ -133,38 +155,3 @@ def test_release_order_refuses_what_is_not_held():
     order.release(0)
     with pytest.raises(ValueError, match="not held"):
         order.release(0)
-
-
-def test_waiting_leaves_the_interpreter_to_others(parts):
-    """A thread counts while this one waits for a frame that comes 1 s later, announced by its event."""
-    import os
-
-    _, arrivals, receiver = parts
-    read_end, write_end = os.pipe()
-
-    class Event:
-        def fileno(self) -> int:
-            return read_end
-
-    arrivals.event = Event()
-    arrivals.acknowledge_event = lambda: os.read(read_end, 1)
-    counted = 0
-
-    def work() -> None:
-        nonlocal counted
-        limit = time.monotonic() + 1.0
-        while time.monotonic() < limit:
-            counted += 1
-            time.sleep(0.001)
-        arrivals.write(0, 1, frame(1))
-        os.write(write_end, b"x")
-
-    worker = threading.Thread(target=work)
-    worker.start()
-    polls = arrivals.polls
-    received = receiver.receive(10.0)
-    assert received is not None and received.sequence == 1
-    assert arrivals.polls - polls < 50
-    worker.join()
-    assert counted > 100
-    assert receiver.receive(0.05) is None
