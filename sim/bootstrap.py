@@ -47,6 +47,7 @@ DEBIAN_PACKAGES = {
     "tshark": "reads the captures in tests",
     "ibverbs-utils": "unmodified programs as peers: ibv_*_pingpong",
     "perftest": "unmodified programs as peers: ib_write_bw",
+    "rdmacm-utils": "unmodified programs as peers: rping",
 }
 
 

@@ -20,6 +20,9 @@ TRANSPORTS = {"RC": 0, "UC": 1, "UD": 2}
 """Transports and their codes in QPEXT."""
 _WRITE_EACH = 1 << 6
 _UNDER_RECOVERY = 1 << 6
+_MANAGEMENT = 1
+_NOT_OF_MANAGEMENT = ("SQPSN", "STATRESPSN", "STATSSN")
+"""Registers that the queue pair of management datagrams does not have (PG332)."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,8 @@ class QueueSettings:
     """First PSN of the other end."""
     queue_key: int = 0
     """UD: of both ends."""
+    protection_domain: int = 0
+    """Whose memory regions the other end may use."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +86,7 @@ class QueueMemory:
 
 
 class QueuePair:
-    """One data queue pair of the engine (``number`` counts from 2; 1 is the management queue pair)."""
+    """One queue pair of the engine; ``number`` 1 is that of management datagrams, which are UD."""
 
     def __init__(
         self, platform: Platform, number: int, memory: QueueMemory, receive_queue: ReceiveQueue | None = None
@@ -131,10 +136,12 @@ class QueuePair:
         await self._write("DESTQPCONF", settings.remote_qpn)
         each = _WRITE_EACH if settings.write_each else 0
         await self._write("QPEXT", each | TRANSPORTS[settings.transport] << 4 | settings.level)
-        await self._write("SQPSN", settings.start_psn)
         await self._write("QKEY", settings.queue_key)
-        await self._write("LSTRQREQ", _LAST_RECEIVED_OPCODE << 24 | settings.receive_psn - 1 & 0xFFFFFF)
-        await self._write("QPADVCONF", _DEFAULT_PKEY << 16 | _TIME_TO_LIVE << 8 | settings.traffic_class)
+        if self.number != _MANAGEMENT:
+            await self._write("SQPSN", settings.start_psn)
+            await self._write("LSTRQREQ", _LAST_RECEIVED_OPCODE << 24 | settings.receive_psn - 1 & 0xFFFFFF)
+            await self._write("QPADVCONF", _DEFAULT_PKEY << 16 | _TIME_TO_LIVE << 8 | settings.traffic_class)
+        await self._write("PD", settings.protection_domain)
         await self._write("TIMEOUTCONF", settings.rnr_retry << 11 | settings.retry_count << 8 | settings.timeout)
         self._platform.memory.write(self._memory.completion_doorbell, bytes(64))
         enable, completion_interrupt, software_doorbell, write_completions = 1 << 0, 1 << 3, 1 << 4, 1 << 5
@@ -188,7 +195,8 @@ class QueuePair:
     async def status(self) -> dict[str, int]:
         """Registers that explain why a queue pair does not move."""
         names = ("QPCONF", "SQPI", "CQHEAD", "STATCURSQPTR", "SQPSN", "STATRESPSN", "STATQP", "STATSSN")
-        return {name: await self._read(name) for name in names}
+        absent = _NOT_OF_MANAGEMENT if self.number == _MANAGEMENT else ()
+        return {name: await self._read(name) for name in names if name not in absent}
 
 
 class Engine:

@@ -8,6 +8,7 @@ from enum import IntEnum
 
 WQE_BYTES = 64
 CQE_BYTES = 4
+INLINE_BYTES = 16
 _WQE = struct.Struct("<HHQIB3xQI16sI12x")
 _CQE = struct.Struct("<HBB")
 
@@ -36,10 +37,20 @@ class WorkRequest:
     remote_address: int = 0
     remote_key: int = 0
     immediate: int = 0
+    inline: bytes = b""
+    """Data of a SEND of up to ``INLINE_BYTES``: the engine takes it from the entry, and looks at no local address."""
     ends_frame: bool = False
     """Software's own note, not in the queue entry: with it, a frame is complete."""
     frame: int = 0
     """Likewise: number of its frame on the queue pair, from 0."""
+
+    def __post_init__(self) -> None:
+        short = self.opcode in (Opcode.SEND, Opcode.SEND_IMMEDIATE) and self.length <= INLINE_BYTES
+        if len(self.inline) != (self.length if short else 0):
+            raise ValueError(
+                f"{self.opcode.name} of {self.length} bytes with {len(self.inline)} in the entry: a SEND of up to "
+                f"{INLINE_BYTES} has all of them there, all else none"
+            )
 
     def pack(self) -> bytes:
         """Return the 64 bytes of the queue entry."""
@@ -51,7 +62,7 @@ class WorkRequest:
             self.opcode,
             self.remote_address,
             self.remote_key,
-            bytes(16),
+            self.inline,
             self.immediate,
         )
 

@@ -62,6 +62,8 @@ class PeerSettings:
     capture: bool = True
     """Keep every received frame in ``capture.bin``, as it comes."""
     network: Network = field(default_factory=Network)
+    connection_manager: bool = False
+    """Programs there listen at the kernel's communication manager."""
 
     @property
     def pool_bytes(self) -> int:

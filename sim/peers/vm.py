@@ -133,6 +133,7 @@ class VmPeer:
                 "EB_FPGA_MAC": network.fpga_mac,
                 "EB_DEVICE": DEVICE,
                 "EB_RECEIVER": shlex.join(receiver),
+                "EB_CONNECTION_MANAGER": str(int(settings.connection_manager)),
                 "PYTHONPATH": search_path(),
                 "OPENBLAS_NUM_THREADS": "1",
             },

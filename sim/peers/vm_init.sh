@@ -24,7 +24,10 @@ set -a
 . /settings
 set +a
 while read -r module; do
-	if [ "$module" = tun.ko ] && [ "$EB_MODE" != exec ]; then continue; fi
+	case "$module" in # what not every start needs costs time
+	tun.ko) [ "$EB_MODE" = exec ] || continue ;;
+	ib_cm.ko | iw_cm.ko | rdma_cm.ko | rdma_ucm.ko) [ "$EB_MODE" = exec ] || [ "$EB_CONNECTION_MANAGER" = 1 ] || continue ;;
+	esac
 	$busybox insmod "/modules/$module" || fail "cannot load module $module"
 done < /modules/order
 stage modules

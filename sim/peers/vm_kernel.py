@@ -33,6 +33,7 @@ _MODULES = (
     *("virtio_pci", "virtio_console", "virtio_net", "9p", "9pnet_virtio"),
     # rdma_rxe of 6.1 asks for "crc32" by that name, and nothing loads it by itself without udev
     *("crc32_generic", "ib_uverbs", "rdma_rxe", "tun"),
+    "rdma_ucm",
 )
 _NEEDED_MODULE = "rdma_rxe"
 _LOCK_SECONDS = 600

@@ -15,11 +15,13 @@ class Program:
 
     name: str
     command: tuple[str, ...]
-    conversation: Literal["write", "pingpong"]
+    conversation: Literal["write", "pingpong", "rping"]
     transport: Literal["RC", "UC", "UD"]
     package: str
     message_bytes: int
     messages: int
+    port: int | None = 18515
+    """TCP port that tells that it listens; ``None``: it listens at the communication manager, and has none."""
 
 
 def _perftest(transport: Literal["RC", "UC"], size: int, count: int) -> Program:
@@ -44,5 +46,6 @@ PROGRAMS = {
         _pingpong("RC", 16384, 10),
         _pingpong("UC", 16384, 10),
         _pingpong("UD", 2048, 10),
+        Program("rping", ("rping", "-s", "-v", "-a", "{ip}"), "rping", "RC", "rdmacm-utils", 64, 10, None),
     )
 }

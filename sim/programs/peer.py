@@ -22,6 +22,8 @@ START_SECONDS = 120.0
 class ProgramSettings(PeerSettings):
     """Settings of a peer that runs programs."""
 
+    connection_manager: bool = True
+
     def receiver_arguments(self, device: str, control: str) -> list[str]:
         """Return the arguments after ``python`` that start the relay."""
         arguments = ["-m", "sim.programs.relay", "--device", device, "--ip", self.network.peer_ip]
@@ -44,8 +46,8 @@ class RemoteProgram:
         self._log = log
         self._received = b""
 
-    def start(self, command: list[str], port: int) -> bool:
-        """Run it and connect to its port; tell whether that succeeded."""
+    def start(self, command: list[str], port: int | None) -> bool:
+        """Run it and connect to its port, if it has one; tell whether that succeeded."""
         self._received = b""
         self._lines.send({"run": command, "port": port})
         return bool(self._answer("started", START_SECONDS, f"{command[0]} to listen")["started"])

@@ -1,8 +1,8 @@
 """Runs in the receiver's place on the peer: starts programs one after the other, and carries their TCP port.
 
-From the simulator: ``{"run": [command, ...], "port": 18515}``, then ``{"data": hex}`` for the port,
-``{"peek": [address, octets]}`` for the program's memory, and ``{"end": seconds}``: wait so long for the program to end,
-then end it. To the simulator: ``{"started": id}`` when the port answers (0: it does not), ``{"data": hex}``,
+From the simulator: ``{"run": [command, ...], "port": 18515}`` (``null``: it has none), then ``{"data": hex}`` for the
+port, ``{"peek": [address, octets]}`` for the program's memory, and ``{"end": seconds}``: wait so long for the program
+to end, then end it. To the simulator: ``{"started": id}`` when the port answers (0: it does not), ``{"data": hex}``,
 ``{"peeked": hex}``, ``{"exit": code, "output": text}``.
 """
 
@@ -28,9 +28,9 @@ START_SECONDS = 60.0
 
 
 class Program:
-    """A program that listens on a TCP port, and the connection to it."""
+    """A program that listens on a TCP port, and the connection to it; or one that says when it listens otherwise."""
 
-    def __init__(self, command: list[str], port: int) -> None:
+    def __init__(self, command: list[str], port: int | None) -> None:
         self._output: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the program
         # By way of `env`, which tells of a program that cannot be started as programs do: by exit code and message.
         self._process = subprocess.Popen(
@@ -38,7 +38,12 @@ class Program:
         )
         self.connection: socket.socket | None = None
         deadline = time.monotonic() + START_SECONDS
-        while self.connection is None and self._process.poll() is None and time.monotonic() < deadline:
+        while (
+            port is not None
+            and self.connection is None
+            and self._process.poll() is None
+            and time.monotonic() < deadline
+        ):
             try:
                 self.connection = socket.create_connection(("127.0.0.1", port), 1.0)
             except OSError:
@@ -48,6 +53,11 @@ class Program:
     def pid(self) -> int:
         """Its process id."""
         return self._process.pid
+
+    @property
+    def alive(self) -> bool:
+        """It runs."""
+        return self._process.poll() is None
 
     def send(self, data: bytes) -> None:
         """Write to its connection, if it still has one."""
@@ -104,7 +114,8 @@ def relay(lines: Lines, gid_index: int) -> None:
             if "run" in message:
                 command = [gid_index_in(word, gid_index) for word in message["run"]]
                 program = Program(command, message["port"])
-                lines.send({"started": program.pid if program.connection else 0})
+                started = program.connection is not None or (message["port"] is None and program.alive)
+                lines.send({"started": program.pid if started else 0})
             elif program is None:
                 continue
             elif "data" in message:

@@ -10,7 +10,7 @@ import contextlib
 import json
 import os
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
@@ -18,10 +18,14 @@ from typing import Any
 import cocotb
 import numpy as np
 
+from host.control.cm.active import Accepted, ActiveConnection, Refused, Silent
+from host.control.cm.manager import ConnectionManager
+from host.control.cm.messages import NOBODY_LISTENS, Request
 from host.control.engine import Engine, Identity, QueueMemory, QueuePair, QueueSettings
+from host.control.memory_region import Access, MemoryRegion, register
 from host.control.receive_queue import DATAGRAM_HEADER_BYTES, ReceiveQueue
-from host.control.work_queue import Opcode, WorkRequest
-from host.programs import perftest, pingpong
+from host.control.work_queue import INLINE_BYTES, Opcode, WorkRequest
+from host.programs import perftest, pingpong, rping
 from host.programs.channel import ChannelError
 from host.programs.end import End
 from sim.bench.bench import Bench
@@ -39,7 +43,7 @@ NUMBER = 2
 SQ_DEPTH, RQ_DEPTH = 64, 16
 PATH_MTU = 4096
 ACKNOWLEDGE_EVERY = 8
-QUEUES, ELEMENTS, INDEX, PAYLOAD = 0x0, 0x10_0000, 0x18_0000, 0x20_0000
+QUEUES, MANAGEMENT, ELEMENTS, INDEX, PAYLOAD = 0x0, 0x8_0000, 0x10_0000, 0x18_0000, 0x20_0000
 """Places in the processing system's memory."""
 ELEMENT_BYTES = 32768
 POLL_CYCLES = 300
@@ -47,6 +51,10 @@ IDLE_WALL_SECONDS = 0.002
 LIMIT_POLLS = 20_000
 PEEKS = 200
 END_SECONDS = 30.0
+DOMAIN = 7
+GUID = 0x02EB_00FF_FE00_0001
+"""Of the engine, towards the communication manager."""
+CM_TIME_OUT_US, CM_PAUSE_US, CM_ATTEMPTS = 20_000.0, 50.0, 100
 PAGE_BYTES = 4096
 _TIME_OUT_CODE, _RETRIES = 12, 7
 
@@ -110,6 +118,9 @@ class _Conversation:
             program.messages, program.message_bytes
         )
         self._data[:, ::PAGE_BYTES] = 0  # what -c of the pingpong programs asks for
+        if program.conversation == "rping":  # it sends back a text, with the zero that ends it
+            self._data = self._data % 26 + ord("a")
+            self._data[:, -1] = 0
         self._psn = int(random.integers(0, 1 << 24))
         base = self._bench.memory.base
         memory, _ = QueueMemory.place(base + QUEUES, SQ_DEPTH)
@@ -126,10 +137,7 @@ class _Conversation:
 
     async def hold(self) -> None:
         """Play the client of the program."""
-        if self._program.conversation == "write":
-            await self._write()
-        else:
-            await self._pingpong()
+        await {"write": self._write, "pingpong": self._pingpong, "rping": self._rping}[self._program.conversation]()
 
     async def _write(self) -> None:
         program = self._program
@@ -157,12 +165,62 @@ class _Conversation:
             if await self._receives.take(len(message), skip=skip) != message.tobytes():
                 raise ProgramFailed(f"answer {number + 1} of the program is not what was sent")
 
-    async def _connect(self, other: End) -> None:
+    async def _rping(self) -> None:
+        """Connect by the communication manager, let it read each message from one place and write it to another."""
+        session, size = self._session, self._program.message_bytes
+        manager = ConnectionManager(session.platform, self._bench.memory.base + MANAGEMENT)
+        peer = Identity(session.peer_mac, session.peer_ip)
+        await manager.start(peer)
+        request = Request(
+            communication_id=self._psn | 1 << 24,
+            transaction=self._psn,
+            guid=GUID,
+            qpn=NUMBER,
+            receive_psn=self._psn,
+            ip=session.ip,
+            remote_ip=peer.ip,
+            port=rping.PORT,
+            pmtu=PATH_MTU,
+        )
+        connection, accepted = await self._established(manager, request)
+        source, sink = self._payload + 2 * PAGE_BYTES, self._payload + 4 * PAGE_BYTES
+        regions = [
+            MemoryRegion(0, 0x5A, source, size, Access.READ, DOMAIN, source),
+            MemoryRegion(1, 0xA5, sink, size, Access.WRITE, DOMAIN, sink),
+        ]
+        for region in regions:
+            await register(session.platform, region)
+        await self._connect(End(accepted.qpn, self._psn, peer.ip), start_psn=accepted.start_psn)
+        for number, message in enumerate(self._data):
+            self._bench.memory.write(source, message.tobytes())
+            for region in regions:
+                told = rping.buffer_message(region.virtual, region.remote_key, size)
+                await self._send(np.frombuffer(told, np.uint8), Opcode.SEND)
+                await session.until(lambda: self._receives.waiting, f"word {number + 1} that the program is done")
+                await self._receives.take(rping.MESSAGE_OCTETS)
+            if self._bench.memory.read(sink, size) != message.tobytes():
+                raise ProgramFailed(f"message {number + 1} did not come back as the program had read it")
+        await manager.leave(connection, CM_TIME_OUT_US)
+
+    async def _established(self, manager: ConnectionManager, request: Request) -> tuple[ActiveConnection, Accepted]:
+        """Connect to a program that may need a moment before it listens."""
+        for _ in range(CM_ATTEMPTS):
+            try:
+                return await manager.establish(request, CM_TIME_OUT_US)
+            except Refused as refusal:
+                if refusal.reason != NOBODY_LISTENS:
+                    raise
+            request = replace(request, transaction=request.transaction + 2)
+            await self._session.platform.pause(CM_PAUSE_US)
+        raise ProgramFailed(f"nobody listens at port {request.port}, asked {CM_ATTEMPTS} times")
+
+    async def _connect(self, other: End, start_psn: int | None = None) -> None:
+        """Make the queue pair ready; ``start_psn`` is what it begins with, unless it chose that itself."""
         await self._pair.connect(
             QueueSettings(
                 pmtu=PATH_MTU,
                 sq_depth=SQ_DEPTH,
-                start_psn=self._psn,
+                start_psn=self._psn if start_psn is None else start_psn,
                 remote=Identity(self._session.peer_mac, other.ip),
                 remote_qpn=other.qpn,
                 timeout=_TIME_OUT_CODE,
@@ -170,12 +228,15 @@ class _Conversation:
                 transport=self._program.transport,
                 receive_psn=other.psn,
                 queue_key=pingpong.QUEUE_KEY if self._program.transport == "UD" else 0,
+                protection_domain=DOMAIN,
             )
         )
 
     async def _send(self, message: np.ndarray, opcode: Opcode, address: int = 0, key: int = 0) -> None:
-        self._bench.memory.write(self._payload, message.tobytes())
-        await self._pair.post([WorkRequest(1, opcode, self._payload, len(message), address, key)])
+        data = message.tobytes()
+        self._bench.memory.write(self._payload, data)
+        inline = data if opcode is Opcode.SEND and len(data) <= INLINE_BYTES else b""
+        await self._pair.post([WorkRequest(1, opcode, self._payload, len(data), address, key, inline=inline)])
         for _ in range(LIMIT_POLLS):
             if completions := await self._pair.completions():
                 if completions[0].error:
@@ -195,7 +256,8 @@ class ProgramSession:
         self.bench = Bench(dut)
         self.platform = SimulatedPlatform(self.bench, 0)
         self.ip = IPv4Address(plan["fpga_ip"])
-        self.peer_mac = Identity.parse(plan["peer_mac"], plan["peer_ip"]).mac
+        peer = Identity.parse(plan["peer_mac"], plan["peer_ip"])
+        self.peer_mac, self.peer_ip = peer.mac, peer.ip
 
     async def run(self) -> list[Outcome]:
         """Bring the engine up and run all programs of the plan."""
@@ -223,13 +285,14 @@ class ProgramSession:
 
     async def _one(self, program: Program, remote: RemoteProgram) -> Outcome:
         started = self.bench.clocks.now
-        command = [word.replace("{device}", self._plan["device"]) for word in program.command]
+        places = {"{device}": self._plan["device"], "{ip}": self._plan["peer_ip"]}
+        command = [places.get(word, word) for word in program.command]
         problem, right = "", False
-        if remote.start(command, perftest.PORT):
+        if remote.start(command, program.port):
             try:
                 await _Conversation(self, program, remote).hold()
                 right = True
-            except (ProgramFailed, ChannelError) as error:
+            except (ProgramFailed, ChannelError, Refused, Silent) as error:
                 problem = str(error)
         else:
             problem = "it does not listen"

@@ -35,4 +35,4 @@ def test_a_program_that_does_not_exist_is_refused(capsys: pytest.CaptureFixture[
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("PATH", "")
     assert runner.main([], "auto", 1) == runner.CANNOT_RUN
-    assert "apt-get install ibverbs-utils perftest" in capsys.readouterr().out
+    assert "apt-get install ibverbs-utils perftest rdmacm-utils" in capsys.readouterr().out
