@@ -14,11 +14,21 @@ CHAPTER = HDL / "jesd204b" / "README.md"
 FILES = {"": test_jesd204b_receiver, "s": test_jesd204b_settings, "f": test_jesd204b_faults}
 
 
-def rows() -> list[tuple[str, str]]:
-    """Fault and tests of each row."""
-    section = CHAPTER.read_text().split("## Faults, and what the receiver does")[1].split("\n## ")[0]
+UNTOLD = ("none: ", "not marked")
+"""How the table says that the receiver does not tell of something."""
+
+
+def table(heading: str) -> list[tuple[str, str, str]]:
+    """The three cells of each row of the table under ``heading``."""
+    section = re.split(r"\n##+ ", CHAPTER.read_text().split(f"# {heading}\n")[1])[0]
     lines = [line.strip("|").split("|") for line in section.splitlines() if line.startswith("|")]
-    return [(cells[0].strip(), cells[2]) for cells in lines[2:]]
+    return [(cells[0].strip(), cells[1].strip(), cells[2].strip()) for cells in lines[2:]]
+
+
+def rows() -> list[tuple[str, str]]:
+    """Fault and tests of each row, of both tables."""
+    found = table("Faults, and what the receiver does") + table("What no receiver can tell")
+    return [(fault, tests) for fault, _, tests in found if not tests.startswith("none: ")]
 
 
 def named(tests: str) -> list[tuple[str, str]]:
@@ -47,3 +57,14 @@ def test_what_a_row_names_is_there(fault: str, tests: str) -> None:
 def test_the_table_has_the_faults_of_the_campaign() -> None:
     """So that it does not get lost that there is a table."""
     assert len(rows()) > 30
+
+
+def test_what_the_receiver_does_not_tell_is_all_in_one_place() -> None:
+    untold = {
+        name
+        for _, receiver, tests in table("Faults, and what the receiver does")
+        if any(word in receiver.replace("*", "") for word in UNTOLD)
+        for name in named(tests)
+    }
+    assert len(untold) >= 3
+    assert untold <= {name for _, _, tests in table("What no receiver can tell") for name in named(tests)}
