@@ -18,6 +18,7 @@ PYTHON := .venv/bin/python
 RUN_OPTIONS := $(if $(SIM),--simulator $(SIM)) $(if $(SEED),--seed $(SEED)) $(if $(PEER),--peer $(PEER)) $(if $(OUTPUT),--output $(OUTPUT)) $(if $(WAVES),$(if $(filter 0,$(WAVES)),--no-waves,--waves))
 FAULT_OPTIONS := $(if $(FAULT_SEED),FAULT_SEED=$(FAULT_SEED),FAULT_CASES=$(FAULT_CASES) FAULT_FIRST=$(FAULT_FIRST))
 
+FAULTS_UNKNOWN := $(filter-out link engine,$(FAULTS))$(if $(strip $(FAULTS)),,nothing)
 FAULT_TESTS := $(if $(filter link,$(FAULTS)),tests/hdl/jesd204b/test_jesd204b_campaign.py) $(if $(filter engine,$(FAULTS)),tests/hdl/ernic_fuzz/test_ernic_fuzz.py)
 
 ifneq (,$(filter-out 0 1,$(WAVES)))
@@ -56,6 +57,7 @@ test: setup lint ## run lint and every test
 	@$(PYTHON) -m pytest -n 2 --dist loadfile -m "not slow_proof" $(TESTS)
 
 test-faults: setup ## random faults on the receive link, hostile frames to the engine: FAULT_CASES each, or the one of FAULT_SEED
+	$(if $(FAULTS_UNKNOWN),$(error FAULTS = $(FAULTS): allowed are link, engine, or both))
 	@rm -rf build/tests/jesd204b-coverage
 	@$(FAULT_OPTIONS) $(PYTHON) -m pytest -q -n 2 $(FAULT_TESTS)
 	@$(if $(FAULT_SEED),,$(if $(filter link,$(FAULTS)),$(PYTHON) -m tests.hdl.jesd204b.coverage))

@@ -6,7 +6,6 @@ case that a failure has named.
 
 from __future__ import annotations
 
-import os
 import random
 
 import cocotb
@@ -18,6 +17,7 @@ from tests.hdl.ernic_fuzz.bench import FuzzBench
 from tests.hdl.ernic_fuzz.build import run
 from tests.hdl.ernic_fuzz.hostile import frame
 from tests.hdl.ernic_fuzz.world import GOOD, SENDING, World
+from tests.hdl.fault_seeds import seeds
 
 FRAMES, ROUNDS = 60, 3
 """Frames of a case, and in how many rounds; behind each software gives back what it was given."""
@@ -27,17 +27,6 @@ SPACING = 14
 """Clocks that a request takes at the least; without them the FIFO would fill, and frames be lost in it."""
 END_GAP = 600
 READ_GAP = 700
-
-
-def seeds() -> list[int]:
-    """FAULT_BLOCK (first and count; for a simulator), FAULT_SEED alone, or FAULT_CASES of them."""
-    if "FAULT_BLOCK" in os.environ:
-        first, count = map(int, os.environ["FAULT_BLOCK"].split())
-        return list(range(first, first + count))
-    if "FAULT_SEED" in os.environ:
-        return [int(os.environ["FAULT_SEED"])]
-    first = int(os.environ.get("FAULT_FIRST", "1"))
-    return list(range(first, first + int(os.environ.get("FAULT_CASES", str(SHORT_DRAW)))))
 
 
 def draw(world: World, rng: random.Random, count: int, share: float) -> list[tuple[bytes, bool, int]]:
@@ -87,7 +76,7 @@ async def hostile_frames(dut):
     bench = FuzzBench(dut)
     frames = 0
     failures = []
-    for seed in seeds():
+    for seed in seeds(SHORT_DRAW):
         world = World(random.Random(seed))
         try:
             await play(bench, world)
@@ -100,7 +89,7 @@ async def hostile_frames(dut):
 
 
 def blocks() -> list[tuple[int, int]]:
-    chosen = seeds()
+    chosen = seeds(SHORT_DRAW)
     return [(chosen[at], len(chosen[at : at + BLOCK])) for at in range(0, len(chosen), BLOCK)]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -284,14 +283,3 @@ def draw(seed: int) -> Case:
     on_line = {*case.flips, *case.lost_bits}
     case.faults[:] = [fault for fault in case.faults if not (isinstance(fault, OctetError) and fault.lane in on_line)]
     return case
-
-
-def seeds() -> list[int]:
-    """Seeds to run: FAULT_BLOCK (first and count; for a simulator), FAULT_SEED alone, or FAULT_CASES of them."""
-    if "FAULT_BLOCK" in os.environ:
-        first, count = map(int, os.environ["FAULT_BLOCK"].split())
-        return list(range(first, first + count))
-    if "FAULT_SEED" in os.environ:
-        return [int(os.environ["FAULT_SEED"])]
-    first = int(os.environ.get("FAULT_FIRST", "1"))
-    return list(range(first, first + int(os.environ.get("FAULT_CASES", "60"))))

@@ -17,13 +17,15 @@ import pytest
 from host.frame_layout import LinkError
 from sim.adc import AdcTransmitter
 from sim.adc.line import LineLevel
+from tests.hdl.fault_seeds import seeds
 from tests.hdl.jesd204b.bench import TB, WORD_CHANNELS, Word
-from tests.hdl.jesd204b.cases import LANES, LINKS, Case, draw, seeds
+from tests.hdl.jesd204b.cases import LANES, LINKS, Case, draw
 from tests.hdl.jesd204b.coverage import STATES, Coverage
 from tests.hdl.module_bench import RUNS, SIMULATORS, run_module
 from tests.sim.adc.streams import Constant
 
 BLOCK = 125
+SHORT_DRAW = 60
 CLEAN_WORDS = 12
 SUSPICION = LinkError.FRAME_MISALIGNED | LinkError.MULTIFRAME_MISALIGNED
 
@@ -148,7 +150,7 @@ async def check(tb: CaseTB, case: Case) -> None:
 async def random_faults(dut):
     tb = CaseTB(dut, LINKS)
     coverage = Coverage()
-    for seed in seeds():
+    for seed in seeds(SHORT_DRAW):
         case = draw(seed)
         await play(tb, case)
         try:
@@ -165,7 +167,7 @@ async def random_faults(dut):
 
 def blocks() -> list[tuple[int, int]]:
     """First seed and number of cases of each block."""
-    chosen = seeds()
+    chosen = seeds(SHORT_DRAW)
     return [(chosen[at], len(chosen[at : at + BLOCK])) for at in range(0, len(chosen), BLOCK)]
 
 
