@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from sim.adc.ilas import FIELD_WIDTHS
+from sim.adc.code_8b10b import CODES, CONTROL, NO_CODE
+from sim.adc.ilas import FIELD_WIDTHS, MULTIFRAMES
 
 Kind = Literal[
     "bit_error",
@@ -93,7 +95,36 @@ MOST_ROTATION = 8
 """Octets: two link clocks of a transceiver that aligns anew."""
 HOW = {"lane_drop": ("dead", "stuck", "commas"), "replacement": ("never", "always")}
 
-assert set(KEYS) == set(get_args(Kind))
+CONTROL_CHARACTERS = tuple(octet for octet in range(256) if CODES[0, CONTROL + octet] != NO_CODE)
+"""Octets that there is a control character for: nothing else leaves a decoder as one."""
+ONE_EACH: dict[str, tuple[str, ...]] = {
+    "character": ("lane", "shot", "sample", "octet"),
+    "lane_drop": ("lane", "shot", "sample"),
+    "sysref_missing": (),
+    "sysref_once": (),
+    "sysref_period": (),
+    "sysref_jitter": (),
+    "sender_multiframe": (),
+    "sender_scrambling": (),
+    "rotation": (),
+    "late": ("link",),
+    "deaf": ("link",),
+    "delay": ("lane",),
+    "ilas_field": ("lane", "field"),
+    "ilas_sum": ("lane",),
+    "ilas_length": ("lane",),
+    "ilas_no_configuration": ("lane",),
+    "ilas_hit": ("lane", "multiframes", "octets"),
+    "replacement": (),
+    "scrambler_seed": (),
+    "duplicate_channel": ("channel",),
+}
+"""Keys of which no two faults of a kind may have the same values: one would undo the other, or stand for both.
+
+Kinds that are not named may only not be there twice with all keys alike.
+"""
+
+assert set(KEYS) == set(get_args(Kind)) and set(ONE_EACH) < set(KEYS)
 
 
 class LaneFault(BaseModel):
@@ -141,6 +172,14 @@ class LaneFault(BaseModel):
         parts += [f"shot {self.shot}", f"sample {self.sample}"] if self.placed else []
         return ", ".join(parts) or "all lanes"
 
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """Equal for two faults of which one would have no effect, or which could be one."""
+        if self.kind == "swap_lanes":
+            return self.kind, frozenset((self.lane, self.other))
+        keys = ONE_EACH.get(self.kind, (*KEYS[self.kind].needs, *KEYS[self.kind].may))
+        return self.kind, *(getattr(self, name) for name in keys)
+
     @model_validator(mode="after")
     def _keys_of_the_kind(self) -> Self:
         keys, given = KEYS[self.kind], self.model_fields_set - {"kind"}
@@ -155,24 +194,67 @@ class LaneFault(BaseModel):
 
     @model_validator(mode="after")
     def _values_of_the_kind(self) -> Self:
-        if self.kind == "ilas_field" and self.field not in FIELD_WIDTHS:
-            raise ValueError(f"field = {self.field}: allowed are {', '.join(FIELD_WIDTHS)}")
-        if self.kind in ("burst", "disparity") and self.octets < 1:
-            raise ValueError(f"octets = {self.octets}: {self.kind} has at least 1")
-        if self.kind == "delay" and self.octets < 0:
-            raise ValueError(f"octets = {self.octets}: a lane cannot be early")
-        if self.kind == "rotation" and not 1 <= self.octets <= MOST_ROTATION:
-            raise ValueError(f"octets = {self.octets}: rotation has 1 to {MOST_ROTATION}")
-        if self.kind == "ilas_hit" and (self.octets < 0 or self.multiframes > 3):
-            raise ValueError(f"octets = {self.octets}, multiframes = {self.multiframes}: ilas_hit has 0 to 512, 0 to 3")
-        if self.kind in ("slip", "clock") and not self.octets:
-            raise ValueError(f"octets = 0: a {self.kind} loses or repeats at least one")
-        if self.kind in ("swap_lanes", "duplicate_channel"):
-            one = "lane" if self.kind == "swap_lanes" else "channel"
-            if getattr(self, one) == self.other:
-                raise ValueError(f"{one} = other = {self.other}: {self.kind} takes two")
-        if self.kind == "clock" and self.octets % 4:
-            raise ValueError(f"octets = {self.octets}: a clock that is off loses whole beats of 4")
-        if self.kind == "ilas_length" and self.multiframes > 5:
-            raise ValueError(f"multiframes = {self.multiframes}: allowed 0 to 5")
+        for names, good, allowed in _LIMITS.get(self.kind, ()):
+            if not good(self):
+                values = ", ".join(f"{name} = {getattr(self, name)}" for name in names)
+                raise ValueError(f"{values}: {allowed}")
         return self
+
+
+_LIMITS: dict[str, tuple[tuple[tuple[str, ...], Callable[[LaneFault], bool], str], ...]] = {
+    "burst": ((("octets",), lambda fault: fault.octets >= 1, "burst has at least 1"),),
+    "disparity": ((("octets",), lambda fault: fault.octets >= 1, "disparity has at least 1"),),
+    "character": (
+        (
+            ("character",),
+            lambda fault: fault.character in CONTROL_CHARACTERS,
+            f"no control character; there are {', '.join(f'0x{octet:02X}' for octet in CONTROL_CHARACTERS)}",
+        ),
+    ),
+    "slip": ((("octets",), lambda fault: fault.octets != 0, "a slip loses or repeats at least one"),),
+    "clock": (
+        (("octets",), lambda fault: fault.octets != 0, "a clock loses or repeats at least one"),
+        (("octets",), lambda fault: fault.octets % 4 == 0, "a clock that is off loses whole beats of 4"),
+    ),
+    "delay": (
+        (("octets",), lambda fault: fault.octets >= 0, "a lane cannot be early"),
+        (("octets",), lambda fault: fault.octets != 0, "changes nothing; allowed from 1"),
+    ),
+    "rotation": (
+        (("octets",), lambda fault: 1 <= fault.octets <= MOST_ROTATION, f"rotation has 1 to {MOST_ROTATION}"),
+    ),
+    "late": ((("multiframes",), lambda fault: fault.multiframes > 0, "changes nothing; allowed from 1"),),
+    "ilas_field": (
+        (
+            ("field",),
+            lambda fault: fault.field in FIELD_WIDTHS,
+            f"allowed are {', '.join(FIELD_WIDTHS)}",
+        ),
+        (
+            ("field", "add"),
+            lambda fault: fault.add % (1 << FIELD_WIDTHS[fault.field]) != 0,
+            "changes nothing: a field is counted modulo two to the power of its bits",
+        ),
+    ),
+    "ilas_sum": ((("add",), lambda fault: fault.add != 0, "changes nothing"),),
+    "ilas_length": (
+        (("multiframes",), lambda fault: fault.multiframes <= MULTIFRAMES + 1, f"allowed 0 to {MULTIFRAMES + 1}"),
+        (
+            ("multiframes",),
+            lambda fault: fault.multiframes != MULTIFRAMES,
+            "changes nothing, the sequence has so many; allowed 0 to 3, and 5",
+        ),
+    ),
+    "ilas_hit": (
+        (
+            ("octets", "multiframes"),
+            lambda fault: fault.octets >= 0 and fault.multiframes <= MULTIFRAMES - 1,
+            "ilas_hit has 0 to 512, 0 to 3",
+        ),
+    ),
+    "swap_lanes": ((("lane", "other"), lambda fault: fault.lane != fault.other, "swap_lanes takes two"),),
+    "duplicate_channel": (
+        (("channel", "other"), lambda fault: fault.channel != fault.other, "duplicate_channel takes two"),
+    ),
+}
+"""By kind: the keys concerned, what must hold, and what is said if it does not."""

@@ -5,6 +5,7 @@ Every model is frozen and refuses unknown keys. Cross-checks raise :class:`Impos
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
@@ -14,6 +15,7 @@ from host.control.link_watch import CAUSES
 from host.control.modes import LANES_A_LINK, MODES, PHOTOACOUSTIC, ULTRASOUND, Mode
 from host.frame_layout import FrameShape
 from host.receive.datagrams import RECEIVE_DEPTH
+from sim.scenario.lane_fault_checks import refusals
 from sim.scenario.lane_faults import LaneFault
 
 RING_BYTES = 4 << 20
@@ -47,6 +49,13 @@ Lane = Annotated[int, Field(ge=0, le=31)]
 
 def _fixed(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
+
+
+def _each_once(value: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
+    """Refuse a list that names something twice: whoever wrote it meant something else."""
+    if twice := [entry for entry, times in Counter(value or ()).items() if times > 1]:
+        raise ValueError(f"{', '.join(map(str, twice))}: there more than once; name each once")
+    return value
 
 
 class Impossible(ValueError):
@@ -123,6 +132,8 @@ class Acquisition(_Section):
     def _one_mode(cls, value: Any) -> Any:
         return (value,) if isinstance(value, str) else value
 
+    _once = field_validator("missing_pulses", "double_triggers")(_each_once)
+
     @field_validator("source")
     @classmethod
     def _known_source(cls, value: str) -> str:
@@ -191,6 +202,8 @@ class Jesd204b(_Section):
     interrupts: tuple[str, ...] = tuple(CAUSES)
     """What raises the link's interrupt, by the names of its causes."""
     faults: tuple[LaneFault, ...] = ()
+
+    _once = field_validator("inverted_lanes", "software_inverted_lanes", "interrupts")(_each_once)
 
     @field_validator("lane_map", "software_lane_map", mode="before")
     @classmethod
@@ -435,8 +448,6 @@ class Scenario(_Section):
             value = getattr(jesd204b, name) or ()
             if max(value, default=0) >= lanes:
                 raise Impossible(f"jesd204b.{name}", list(value), f"allowed 0 to {lanes - 1}")
-        if not jesd204b.scrambling and any(fault.kind == "scrambler_seed" for fault in jesd204b.faults):
-            raise Impossible("jesd204b.scrambling", False, "a fault scrambler_seed needs true")
         for index, fault in enumerate(jesd204b.faults):
             limits = {
                 "lane": lanes,
@@ -451,6 +462,8 @@ class Scenario(_Section):
                 value = getattr(fault, key)
                 if value is not None and value >= limit:
                     raise Impossible(f"jesd204b.faults[{index}].{key}", value, f"allowed 0 to {limit - 1}")
+        for refusal in refusals(self.acquisition, jesd204b):
+            raise Impossible(f"jesd204b.faults{refusal.key}", refusal.value, refusal.why)
 
     def _recoverable(self) -> None:
         """Refuse a time-out that passes before an acknowledgement can come: every packet would be sent for ever."""

@@ -21,6 +21,7 @@ from sim.bench.lane_player import (
     SIDE_TRIGGER,
     ChunkRequest,
 )
+from sim.scenario.lane_fault_checks import SYSREF_MULTIFRAMES
 from sim.scenario.lane_faults import LaneFault
 from sim.scenario.model import Scenario
 from sim.session.converters import Converters, Epoch
@@ -29,8 +30,6 @@ from sim.session.stopwatch import Stopwatch
 
 LEAD_BEATS = 8
 """Beats between the start of the first chunk after arming and the first trigger, jitter apart."""
-SYSREF_MULTIFRAMES = 4
-"""Multiframes between two pulses of the periodic SYSREF."""
 LASER_ANSWER_NS = 200.0
 """From the generator's shot to the laser's pulse, at least; jitter makes it later."""
 _FS_A_NS = 10**6
