@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -16,12 +17,12 @@ _LANE_COUNTERS = (
     "LANE_DISPARITY",
     "LANE_NOT_IN_TABLE",
     "LANE_UNEXPECTED_K",
-    "LANE_MISALIGNED",
     "LANE_REPLACEMENTS",
     "LANE_CGS_LOSSES",
-    "LANE_ILAS_MISMATCH",
 )
-"""Of each lane. ``LANE_MISALIGNED`` holds two counters, frames in the lower half and multiframes in the upper one."""
+"""Of each lane, one a register."""
+_LANE_FLAGS = {"LANE_ILAS_MISMATCH": ("FCHK",), "LANE_STATUS": ("OVERFLOW", "UNDERFLOW")}
+"""Bits of each lane that say that something has happened, and in which register."""
 _INCREMENT_UNITS_A_NS = 1 << 24
 
 
@@ -177,24 +178,34 @@ class FrontEnd:
     async def lane_counters(self, lanes: int) -> dict[str, int]:
         """What the lanes of the receive link have counted, added up, and by lane (``NAME[lane]``) where it is not zero.
 
-        ``LANE_ILAS_MISMATCH`` is the union of the lanes' bits. ``FILL_LEAST`` and ``FILL_MOST`` are the beats that the
-        last and the first lane were early at the release (0 while the links are down).
+        ``LANE_FCHK``, ``LANE_OVERFLOW`` and ``LANE_UNDERFLOW`` count lanes. ``LANE_ILAS_MISMATCH`` is the union of the
+        lanes' bits. ``FILL_LEAST`` and ``FILL_MOST`` are the beats that the last and the first lane were early at the
+        release (0 while the links are down).
         """
-        found = {name: 0 for name in _LANE_COUNTERS}
-        by_lane, fills = {}, []
+        block = register_map()["JESD204B"]
+        total: Counter[str] = Counter()
+        by_lane: dict[str, int] = {}
+        mismatches, fills = 0, []
         for lane in range(lanes):
-            for name in _LANE_COUNTERS:
-                value = await self.read("JESD204B", name, lane)
-                found[name] = found[name] | value if name == "LANE_ILAS_MISMATCH" else found[name] + value
-                if value:
-                    by_lane[f"{name}[{lane}]"] = value
-            status = register_map()["JESD204B"]["LANE_STATUS"]
-            value = await self.read("JESD204B", "LANE_STATUS", lane)
-            fills.append(status["LATENCY"].get(value))
-            for bit in ("OVERFLOW", "UNDERFLOW"):
-                if status[bit].get(value):
-                    by_lane[f"LANE_{bit}[{lane}]"] = 1
-        return {**found, "FILL_LEAST": min(fills, default=0), "FILL_MOST": max(fills, default=0), **by_lane}
+            found = {name: await self.read("JESD204B", name, lane) for name in _LANE_COUNTERS}
+            misaligned = await self.read("JESD204B", "LANE_MISALIGNED", lane)
+            for field in ("FRAME", "MULTIFRAME"):
+                found[f"LANE_{field}_MISALIGNED"] = block["LANE_MISALIGNED"][field].get(misaligned)
+            values = {name: await self.read("JESD204B", name, lane) for name in _LANE_FLAGS}
+            for name, flags in _LANE_FLAGS.items():
+                found |= {f"LANE_{flag}": block[name][flag].get(values[name]) for flag in flags}
+            total.update(found)
+            mismatches |= values["LANE_ILAS_MISMATCH"]
+            fills.append(block["LANE_STATUS"]["LATENCY"].get(values["LANE_STATUS"]))
+            found["LANE_ILAS_MISMATCH"] = values["LANE_ILAS_MISMATCH"]
+            by_lane |= {f"{name}[{lane}]": value for name, value in found.items() if value}
+        return {
+            **total,
+            "LANE_ILAS_MISMATCH": mismatches,
+            "FILL_LEAST": min(fills, default=0),
+            "FILL_MOST": max(fills, default=0),
+            **by_lane,
+        }
 
     async def link_up(self) -> bool:
         """All enabled links deliver samples."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from host.imaging import BMode, Path
 from host.report import plots
+from host.report.link_rows import lane_rows, link_rows
 from host.report.model import Report, Spread
 from host.report.text import absent, figure, relation
 
@@ -79,6 +80,8 @@ def render(report: Report, pictures: Pictures | None = None) -> str:
         figures=_figures(report, pictures or Pictures()),
         split=_split(report),
         link_events_shown=_LINK_EVENTS,
+        link_rows=link_rows(simulated.link_counters),
+        lane_rows=lane_rows(simulated.link_counters),
         any_counters=bool(simulated.link_counters or simulated.rdma_counters or report.peer.counters),
     )
 
@@ -112,9 +115,8 @@ def _cards(report: Report) -> list[_Card]:
     simulated, frames = report.simulated, report.frames
     latency = simulated.latency_us
     peak = None if simulated.ring_peak_bytes is None else simulated.ring_peak_bytes / _MEBI
-    exact = {True: "bit-exact", False: "NOT bit-exact", None: "bit-exactness unknown"}[report.bit_exact]
     return [
-        _Card(f"{figure(frames.received)} / {figure(frames.sent)}", f"frames received, {exact}"),
+        _Card(f"{figure(frames.received)} / {figure(frames.sent)}", f"frames received, {_quality(report)}"),
         _Card(figure(simulated.goodput_gbps, "Gb/s"), "goodput while there was work"),
         _Card(figure(latency.p50 if latency else None, "µs"), "latency, median"),
         _Card(figure(latency.p99 if latency else None, "µs"), "latency, 99th percentile"),
@@ -123,6 +125,12 @@ def _cards(report: Report) -> list[_Card]:
         _Card(figure(simulated.retransmitted_packets), "packets sent again"),
         _Card(figure(simulated.interrupts), "interrupts"),
     ]
+
+
+def _quality(report: Report) -> str:
+    exact = {True: "bit-exact", False: "NOT bit-exact", None: "bit-exactness unknown"}[report.bit_exact]
+    flagged, received = report.frames.flagged, report.frames.received
+    return f"{received - flagged} {exact}, {flagged} flagged" if flagged and received else exact
 
 
 def _figures(report: Report, pictures: Pictures) -> list[_Drawing]:

@@ -29,6 +29,7 @@ from host.programs import perftest, pingpong, rping
 from host.programs.channel import ChannelError
 from host.programs.end import End
 from sim.bench.bench import Bench
+from sim.lifeline import tie
 from sim.link.link import Direction
 from sim.link.pcap import Capture
 from sim.peers.lifecycle import ControlAddress, WireAddress, open_wire
@@ -312,6 +313,7 @@ class ProgramSession:
 @cocotb.test()
 async def programs(dut: Any) -> None:
     """Run the plan; its outcomes are in ``outcomes.json``, or the reason why there are none in ``failure.txt``."""
+    tie()
     plan = json.loads(Path(os.environ[VARIABLE]).read_text())
     directory = Path(plan["directory"])
     try:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import ctypes
 import json
-import signal
 import sys
 from pathlib import Path
 
 from sim.bench.bench import bench_design
 from sim.bench.design import Body
 from sim.build import Design, compile_design, run_tests
+from sim.lifeline import tie_group
 from sim.programs.session import VARIABLE
 from sim.run.simulate import QUEUE_PAIRS
 from sim.scenario.model import RING_BYTES
 
 LINKS = 4
-_PR_SET_PDEATHSIG = 1
 
 
 def programs_design() -> Design:
@@ -26,7 +24,7 @@ def programs_design() -> Design:
 
 def main(path: Path) -> int:
     """Run the plan; its outcomes are in its folder."""
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    tie_group()
     plan = json.loads(path.read_text())
     run_tests(
         compile_design(programs_design()),

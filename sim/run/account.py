@@ -77,6 +77,7 @@ _LINK_SETTINGS = frozenset(
     register.name for register in register_map()["JESD204B"].registers if register.access == "RW"
 )
 """Registers of the receive link that are no counters: what it was told."""
+_RDMA_COUNTERS = frozenset(register.name for register in register_map()["ERNIC"].registers if register.access == "RO")
 _RING_COUNTERS = (
     "FRAMES_ADMITTED",
     "DROPPED_RING_FULL",
@@ -470,7 +471,7 @@ def _simulated(
         error_reports=result["error_reports"],
         acquisition_counters={name: counters["ACQUISITION"][name] for name in _ACQUISITION_COUNTERS},
         ring_counters={name: counters["RING"][name] for name in _RING_COUNTERS},
-        rdma_counters=counters["ERNIC"],
+        rdma_counters={name: value for name, value in counters["ERNIC"].items() if name in _RDMA_COUNTERS},
         packets=_packets(packets, microseconds),
     )
 

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import ctypes
-import signal
 import sys
 from pathlib import Path
 
 from sim.bench.bench import bench_design
 from sim.bench.design import Body
 from sim.build import Compiled, Design, compile_design, run_tests
+from sim.lifeline import tie_group
 from sim.run.plan import VARIABLE, Plan
 from sim.scenario.model import DATA_QUEUE_PAIRS, RING_BYTES, Scenario
 
 SESSION = "sim.session.session"
 QUEUE_PAIRS = DATA_QUEUE_PAIRS + 1
-_PR_SET_PDEATHSIG = 1
 
 
 def bench_parameters(scenario: Scenario) -> dict[str, int]:
@@ -51,7 +49,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m sim.run.simulate", description=__doc__)
     parser.add_argument("plan", type=Path)
     options = parser.parse_args()
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    tie_group()
     plan = Plan.load(options.plan)
     simulate(plan)
     return 0 if plan.result_path.exists() else 1

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from sim.lifeline import owned
 from sim.run.failure import Failure
 from sim.run.narrator import Narrator, shown
 from sim.run.plan import Plan
@@ -60,7 +61,13 @@ def run_watched(
     """
     with log_path.open("wb") as log:
         process = subprocess.Popen(
-            command, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, start_new_session=True
+            command,
+            cwd=ROOT,
+            env={**os.environ, **owned()},
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
         )
         try:
             deadline = time.monotonic() + limit_seconds

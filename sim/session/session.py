@@ -5,11 +5,9 @@ A cocotb test module; the runner starts it with the plan's file named in the env
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import random
-import signal
 import time
 import warnings
 from collections.abc import Coroutine
@@ -35,6 +33,7 @@ from host.control.stream import Stream
 from host.exchange import QUEUE_KEY, VERSION, Connect, Hello, SenderQueuePair, Summary
 from sim.bench.bench import Bench
 from sim.bench.recording import Recording
+from sim.lifeline import tie
 from sim.link import link as cable_model
 from sim.link.checker import ProtocolChecker
 from sim.link.lockstep import Lockstep
@@ -72,7 +71,6 @@ PSN_STEP = 1 << 20
 """A new connection begins at least so far ahead of the packet number that the one before began with."""
 LEAVING_NS = 2_000
 """From the completion of a packet that nobody acknowledges to its last octet on the wire."""
-_PR_SET_PDEATHSIG = 1
 
 
 @dataclass(frozen=True)
@@ -593,7 +591,9 @@ class Session:
             for block in ("JESD204B", "ACQUISITION", "RING", "ERNIC")
         }
         lanes = self.scenario.links * self.shots.epoch.config.lanes_per_link
-        counters["JESD204B"] |= await self.front_end.lane_counters(lanes)
+        link = counters["JESD204B"]
+        misaligned = register_map()["JESD204B"]["STATUS"]["SYSREF_MISALIGNED"].get(link["STATUS"])
+        counters["JESD204B"] = {**link, "SYSREF_MISALIGNED": misaligned, **await self.front_end.lane_counters(lanes)}
         await self.link_watch.collect()
         result = {
             "shots": [asdict(shot) for shot in self.shots.as_counted()],
@@ -656,7 +656,7 @@ async def report_progress(session: Session) -> None:
 @cocotb.test()
 async def stream(dut: Any) -> None:
     """Run the plan that the environment names."""
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    tie()
     plan = Plan.load(Path(os.environ[VARIABLE]))
     await Timer(1, "step")  # the bench's memories exist from the first instant on, not before it
     warnings.filterwarnings("ignore", category=DeprecationWarning, module=r"cocotbext\.")

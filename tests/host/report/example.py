@@ -103,7 +103,7 @@ def figures(**changes):
             interrupts=8,
             doorbells=8,
             retransmitted_packets=12,
-            link_counters={"frames_tx": 2065, "frames_rx": 132, "dropped": 1, "arp": 2},
+            link_counters={"LANE_DISPARITY": 3, "LANE_FCHK": 0, "REINITIALISATIONS": 1, "LANE_DISPARITY[5]": 3},
             rdma_counters={"acks": 132, "naks": 1, "timeouts": 0},
             packets=packets(),
         ),
