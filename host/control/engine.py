@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from ipaddress import IPv4Address
 
 from host.control.platform import Platform
 from host.control.receive_queue import ReceiveQueue
 from host.control.registers import Register, register_map
-from host.control.work_queue import CQE_BYTES, WQE_BYTES, Completion, WorkRequest
+from host.control.work_queue import CQE_BYTES, INLINE_BYTES, WQE_BYTES, Completion, WorkRequest
 
 _PMTU_CODES = {256: 0, 512: 1, 1024: 2, 2048: 3, 4096: 4}
 _ROCE_SOURCE_PORT = 0xC000
@@ -73,16 +73,23 @@ class QueueMemory:
     send_queue: int
     completion_queue: int
     completion_doorbell: int
+    inline: int | None = None
+    """Room for the inline data of each entry; ``None``: there is none, only what fits into entries goes inline."""
 
     @classmethod
-    def place(cls, base: int, sq_depth: int, send_queue: int | None = None) -> tuple[QueueMemory, int]:
+    def place(
+        cls, base: int, sq_depth: int, send_queue: int | None = None, *, inline: bool = False
+    ) -> tuple[QueueMemory, int]:
         """Lay the queues out from ``base`` (aligned to 64); return them and the first free address behind.
 
-        A ``send_queue`` elsewhere, such as in the memory on the chip, takes no room here.
+        A ``send_queue`` elsewhere, such as in the memory on the chip, takes no room here. ``inline`` makes room for
+        inline data, 256 bytes an entry.
         """
         completion_queue = base + sq_depth * WQE_BYTES if send_queue is None else base
         doorbell = completion_queue + -(-sq_depth * CQE_BYTES // 64) * 64
-        return cls(base if send_queue is None else send_queue, completion_queue, doorbell), doorbell + 64
+        end = doorbell + 64
+        memory = cls(base if send_queue is None else send_queue, completion_queue, doorbell, end if inline else None)
+        return memory, end + (sq_depth * INLINE_BYTES if inline else 0)
 
 
 class QueuePair:
@@ -177,9 +184,23 @@ class QueuePair:
         """Store work requests in the send queue and ring the doorbell once. The caller keeps them within the depth."""
         for request in requests:
             slot = self._posted % self._depth
-            self._platform.memory.write(self._memory.send_queue + slot * WQE_BYTES, request.pack())
+            entry = self._with_inline_data(request, slot).pack()
+            self._platform.memory.write(self._memory.send_queue + slot * WQE_BYTES, entry)
             self._posted += 1
         await self._write("SQPI", self._posted % self._depth)
+
+    def _with_inline_data(self, request: WorkRequest, slot: int) -> WorkRequest:
+        """Copy inline data to where the engine finds them; the entry's place keeps them until it has completed."""
+        if not request.inline or request.in_entry:
+            return request
+        if self._memory.inline is None:
+            raise ValueError(
+                f"{len(request.inline)} bytes inline: queue pair {self.number} has no room for more than entries hold; "
+                "place its memory with inline=True"
+            )
+        address = self._memory.inline + slot * INLINE_BYTES
+        self._platform.memory.write(address, request.inline)
+        return replace(request, local_address=address, inline=b"")
 
     async def completions(self) -> list[Completion]:
         """Return what has completed since the last call, in order."""

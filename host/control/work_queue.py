@@ -8,7 +8,10 @@ from enum import IntEnum
 
 WQE_BYTES = 64
 CQE_BYTES = 4
-INLINE_BYTES = 16
+ENTRY_DATA_BYTES = 16
+"""Data that an entry itself can hold; the engine takes those of a SEND that has no more from there."""
+INLINE_BYTES = 256
+"""Most data that may be given with a work request instead of an address."""
 _WQE = struct.Struct("<HHQIB3xQI16sI12x")
 _CQE = struct.Struct("<HBB")
 
@@ -38,19 +41,31 @@ class WorkRequest:
     remote_key: int = 0
     immediate: int = 0
     inline: bytes = b""
-    """Data of a SEND of up to ``INLINE_BYTES``: the engine takes it from the entry, and looks at no local address."""
+    """Up to ``INLINE_BYTES`` of data, for any message but a READ: the caller's memory is not needed any more once it is
+    posted, and ``local_address`` means nothing. Those of a SEND of up to ``ENTRY_DATA_BYTES`` must be given so."""
     ends_frame: bool = False
     """Software's own note, not in the queue entry: with it, a frame is complete."""
     frame: int = 0
     """Likewise: number of its frame on the queue pair, from 0."""
 
     def __post_init__(self) -> None:
-        short = self.opcode in (Opcode.SEND, Opcode.SEND_IMMEDIATE) and self.length <= INLINE_BYTES
-        if len(self.inline) != (self.length if short else 0):
+        if self.in_entry and len(self.inline) != self.length:
             raise ValueError(
-                f"{self.opcode.name} of {self.length} bytes with {len(self.inline)} in the entry: a SEND of up to "
-                f"{INLINE_BYTES} has all of them there, all else none"
+                f"{self.opcode.name} of {self.length} bytes with {len(self.inline)} inline: the engine takes the data "
+                f"of a SEND of up to {ENTRY_DATA_BYTES} from the entry, so they must be given"
             )
+        if self.inline and (
+            len(self.inline) != self.length or self.length > INLINE_BYTES or self.opcode is Opcode.READ
+        ):
+            raise ValueError(
+                f"{self.opcode.name} of {self.length} bytes with {len(self.inline)} inline: all or none, at most "
+                f"{INLINE_BYTES}, and no READ"
+            )
+
+    @property
+    def in_entry(self) -> bool:
+        """Its data go into the entry itself."""
+        return self.opcode in (Opcode.SEND, Opcode.SEND_IMMEDIATE) and self.length <= ENTRY_DATA_BYTES
 
     def pack(self) -> bytes:
         """Return the 64 bytes of the queue entry."""
@@ -62,7 +77,7 @@ class WorkRequest:
             self.opcode,
             self.remote_address,
             self.remote_key,
-            self.inline,
+            self.inline if self.in_entry else b"",
             self.immediate,
         )
 

@@ -24,7 +24,7 @@ from host.control.cm.messages import NOBODY_LISTENS, Request
 from host.control.engine import Engine, Identity, QueueMemory, QueuePair, QueueSettings
 from host.control.memory_region import Access, MemoryRegion, register
 from host.control.receive_queue import DATAGRAM_HEADER_BYTES, ReceiveQueue
-from host.control.work_queue import INLINE_BYTES, Opcode, WorkRequest
+from host.control.work_queue import ENTRY_DATA_BYTES, Opcode, WorkRequest
 from host.programs import perftest, pingpong, rping
 from host.programs.channel import ChannelError
 from host.programs.end import End
@@ -236,7 +236,7 @@ class _Conversation:
     async def _send(self, message: np.ndarray, opcode: Opcode, address: int = 0, key: int = 0) -> None:
         data = message.tobytes()
         self._bench.memory.write(self._payload, data)
-        inline = data if opcode is Opcode.SEND and len(data) <= INLINE_BYTES else b""
+        inline = data if opcode is Opcode.SEND and len(data) <= ENTRY_DATA_BYTES else b""
         await self._pair.post([WorkRequest(1, opcode, self._payload, len(data), address, key, inline=inline)])
         for _ in range(LIMIT_POLLS):
             if completions := await self._pair.completions():

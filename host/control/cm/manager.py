@@ -16,7 +16,7 @@ MEMORY_OCTETS = 1 << 14
 _DEPTH = 16
 _ELEMENT_BYTES = 512
 _PMTU = 256
-_RECEIVES, _INDEX, _DATAGRAM = 0x1000, 0x3800, 0x3A00
+_RECEIVES, _INDEX = 0x1800, 0x3800
 _LOOK_MICROSECONDS = 5.0
 
 
@@ -25,7 +25,8 @@ class ConnectionManager:
 
     def __init__(self, platform: Platform, base: int) -> None:
         self._platform = platform
-        memory, _ = QueueMemory.place(base, _DEPTH)
+        memory, end = QueueMemory.place(base, _DEPTH, inline=True)
+        assert end <= base + _RECEIVES
         self._receives = ReceiveQueue(
             platform,
             MANAGEMENT,
@@ -35,7 +36,6 @@ class ConnectionManager:
             index=base + _INDEX,
         )
         self._pair = QueuePair(platform, MANAGEMENT, memory, self._receives)
-        self._datagrams = base + _DATAGRAM
         self._sent = 0
 
     async def start(self, remote: Identity) -> None:
@@ -90,7 +90,5 @@ class ConnectionManager:
 
     async def _send(self, datagrams: list[bytes]) -> None:
         for datagram in datagrams:
-            address = self._datagrams + self._sent % 2 * OCTETS  # the one before may not have left yet
             self._sent += 1
-            self._platform.memory.write(address, datagram)
-            await self._pair.post([WorkRequest(self._sent, Opcode.SEND, address, OCTETS)])
+            await self._pair.post([WorkRequest(self._sent, Opcode.SEND, 0, OCTETS, inline=datagram)])
