@@ -493,7 +493,7 @@ module frontend #(
         .rst(rst),
         .s_reg_valid(page_valid[PAGE_ERNIC]),
         .s_reg_write(page_write),
-        .s_reg_addr(page_addr[17:0]),
+        .s_reg_addr({3'd0, page_addr[17:0]}),
         .s_reg_wdata(page_wdata),
         .s_reg_ready(page_ready[PAGE_ERNIC]),
         .s_reg_error(page_error[PAGE_ERNIC]),

@@ -14,6 +14,10 @@
 module ernic #(
     // Queue pairs, QP1 (management) included. 2 to 255.
     parameter NUM_QP = 4,
+    // Where the global registers and those of queue pair 1 begin: multiples of 0x200, not below 0x20000.
+    // 0x20000 and 0x20200 as in PG332 v3.1; 0x100000 and 0x180000 as in v4.
+    parameter [20:0] GLOBAL_BASE = 21'h020000,
+    parameter [20:0] QP_BASE = 21'h020200,
     // Ring size in bytes. Power of two, at least 8192.
     parameter RING_BYTES = 4194304,
     // Messages in flight a queue pair. Power of two, at least 2.
@@ -41,7 +45,7 @@ module ernic #(
     // Register bus.
     input  wire                 s_reg_valid,
     input  wire                 s_reg_write,
-    input  wire [17:0]          s_reg_addr,
+    input  wire [20:0]          s_reg_addr,
     input  wire [31:0]          s_reg_wdata,
     output wire                 s_reg_ready,
     output wire                 s_reg_error,
@@ -331,6 +335,8 @@ module ernic #(
 
     ernic_control #(
         .NUM_QP(NUM_QP),
+        .GLOBAL_BASE(GLOBAL_BASE),
+        .QP_BASE(QP_BASE),
         .RING_BYTES(RING_BYTES),
         .OUTSTANDING(OUTSTANDING),
         .PACKETS_IN_FLIGHT(PACKETS_IN_FLIGHT),

@@ -17,9 +17,10 @@
 module ernic_registers #(
     // Queue pairs. 2 to 255.
     parameter NUM_QP = 4,
-    // Where the blocks of registers begin in the engine's page (PG332 v3.1). Multiples of 0x200.
-    parameter [17:0] GLOBAL_BASE = 18'h20000,
-    parameter [17:0] QP_BASE = 18'h20200,
+    // Where the global registers and those of queue pair 1 begin: multiples of 0x200, not below 0x20000.
+    // 0x20000 and 0x20200 as in PG332 v3.1; 0x100000 and 0x180000 as in v4.
+    parameter [20:0] GLOBAL_BASE = 21'h020000,
+    parameter [20:0] QP_BASE = 21'h020200,
     // Derived; do not override.
     parameter QP_WIDTH = $clog2(NUM_QP)
 ) (
@@ -29,7 +30,7 @@ module ernic_registers #(
     // Register bus.
     input  wire                s_reg_valid,
     input  wire                s_reg_write,
-    input  wire [17:0]         s_reg_addr,
+    input  wire [20:0]         s_reg_addr,
     input  wire [31:0]         s_reg_wdata,
     output wire                s_reg_ready,
     output wire                s_reg_error,
@@ -216,13 +217,13 @@ module ernic_registers #(
     // A doorbell goes first, but not twice in a row.
     wire        take_ring = free && s_ring_valid && !(s_reg_valid && access_is_ring);
     wire        take = take_ring || (free && s_reg_valid);
-    wire [17:0] address = take_ring ? s_ring_address[17:0] : s_reg_addr;
+    wire [20:0] address = take_ring ? s_ring_address[20:0] : s_reg_addr;
 
     // Queue pairs begin at a multiple of 256.
-    wire [9:0]  page = address[17:8] - QP_BASE[17:8];
+    wire [12:0] page = address[20:8] - QP_BASE[20:8];
     wire        qp_exists = address >= QP_BASE && page < NUM_QP;
     wire [19:0] ring_offset = {12'd0, s_ring_address[7:0]};
-    wire        ring_is_doorbell = s_ring_address[31:18] == 14'd0
+    wire        ring_is_doorbell = s_ring_address[31:21] == 11'd0
         && ring_offset == (s_ring_receive ? `EB_ERNIC_QP_RQCI : `EB_ERNIC_QP_SQPI);
 
     assign access_load = take;
@@ -260,10 +261,10 @@ module ernic_registers #(
                 if (take) begin
                     access_is_write <= take_ring || s_reg_write;
                     access_is_ring <= take_ring;
-                    hit_global <= !take_ring && address[17:9] == GLOBAL_BASE[17:9];
+                    hit_global <= !take_ring && address[20:9] == GLOBAL_BASE[20:9];
                     hit_qp <= qp_exists && (!take_ring || ring_is_doorbell);
-                    hit_region <= !take_ring && address[17:16] == 2'b00;
-                    hit_memory <= !take_ring && address[17:16] == 2'b01;
+                    hit_region <= !take_ring && address[20:16] == 5'd0;
+                    hit_memory <= !take_ring && address[20:16] == 5'd1;
                     global_offset <= {address[8:2], 2'b00};
                     access_qp <= load_qp;
                     access_entry <= load_entry;
@@ -751,6 +752,9 @@ module ernic_registers #(
     generate
         if (NUM_QP < 2 || NUM_QP > 255) begin : check_num_qp
             initial $fatal(1, "%m: NUM_QP must be 2 to 255");
+        end
+        if (GLOBAL_BASE < 21'h020000 || GLOBAL_BASE[8:0] != 9'd0 || QP_BASE < 21'h020000 || QP_BASE[8:0] != 9'd0) begin : check_bases
+            initial $fatal(1, "%m: GLOBAL_BASE and QP_BASE must be multiples of 0x200 from 0x20000 on");
         end
     endgenerate
 

@@ -6,6 +6,7 @@ acknowledgements as they pass to and from the datapath. The whole engine has its
 
 from __future__ import annotations
 
+import os
 import random
 from collections import deque
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
 
 from host.control.registers import register_map
+from host.control.registers.address_map import V3, V4
 from tests.hdl.ernic.memory import Memory
 from tests.hdl.ernic.model import ACK, RC, UD, Command, Responder, Work, distance, psn_after
 from tests.hdl.ernic_datapath.command_word import unpack
@@ -285,13 +287,25 @@ class Queue:
         return int.from_bytes(self.bench.memory.read(self.index_address, 4), "little")
 
 
+MAPS = {"v3": V3, "v4": V4}
+
+
+class EngineBus(RegBusMaster):
+    """Takes the addresses of v3.1's map to the one that the design was built with, by the environment's ADDRESS_MAP."""
+
+    places = MAPS[os.environ.get("ADDRESS_MAP", "v3")]
+
+    async def access(self, address: int, wdata: int | None, *, back_to_back: bool = False) -> int:
+        return await super().access(self.places.place(address), wdata, back_to_back=back_to_back)
+
+
 class Bench:
     """The design under test with everything around it but the packet side, which subclasses add."""
 
     def __init__(self, dut: Any, *, seed: int = 1, latency: int = 20, stall: float = 0.0, queues: int = 4) -> None:
         self.dut = dut
         self.random = random.Random(seed)
-        self.bus = RegBusMaster(dut, dut.clk)
+        self.bus = EngineBus(dut, dut.clk)
         self.memory = Memory(dut, MEMORY_BASE, 1 << 19, latency, stall, seed)
         self.queues = [
             Queue(

@@ -9,7 +9,7 @@ import pytest
 from cocotb.triggers import RisingEdge
 
 from host.control.registers import Block, Register, register_map
-from tests.hdl.ernic.bench import RING_BYTES, Connection, ControlBench
+from tests.hdl.ernic.bench import MAPS, RING_BYTES, Connection, ControlBench, EngineBus
 from tests.hdl.ernic.model import Work
 from tests.hdl.module_bench import SIMULATORS, run_module
 
@@ -219,13 +219,40 @@ async def positions_can_be_overridden(dut):
     assert await queue.read("CQHEAD") == 6
 
 
+@cocotb.test()
+async def addresses_of_another_map_are_holes(dut):
+    """A driver of the other version finds nothing, and disturbs nothing."""
+    bench = ControlBench(dut, queues=2)
+    await bench.start()
+    ours = bench.bus.places
+    (other,) = (places for places in MAPS.values() if places is not ours)
+    for block, register in (
+        ("ERNIC", "XRNICCONF"),
+        ("ERNIC", "IPV4XADD"),
+        ("ERNIC_QP", "QPCONF"),
+        ("ERNIC_QP", "QKEY"),
+    ):
+        address = register_map()[block][register].address(0)
+        before = await bench.bus.read(address)
+        await super(EngineBus, bench.bus).access(other.place(address), 0xFFFFFFFF)
+        assert await super(EngineBus, bench.bus).access(other.place(address), None) == 0
+        assert await bench.bus.read(address) == before
+
+
 @pytest.mark.parametrize("simulator", SIMULATORS)
-@pytest.mark.parametrize("queue_pairs", [5, 255])
-def test_ernic_registers(simulator, queue_pairs):
+@pytest.mark.parametrize(("queue_pairs", "version"), [(5, "v3"), (255, "v3"), (5, "v4"), (255, "v4")])
+def test_ernic_registers(simulator, queue_pairs, version):
+    places = MAPS[version]
     run_module(
         "ernic/ernic_control",
         __name__,
         simulator,
-        parameters={"RING_BYTES": RING_BYTES, "OUTSTANDING": 32, "NUM_QP": queue_pairs},
-        environment={"QUEUE_PAIRS": str(queue_pairs)},
+        parameters={
+            "RING_BYTES": RING_BYTES,
+            "OUTSTANDING": 32,
+            "NUM_QP": queue_pairs,
+            "GLOBAL_BASE": places.global_base,
+            "QP_BASE": places.queue_pair_base,
+        },
+        environment={"QUEUE_PAIRS": str(queue_pairs), "ADDRESS_MAP": version},
     )

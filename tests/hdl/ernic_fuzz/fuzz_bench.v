@@ -25,7 +25,7 @@ module fuzz_bench #(
     reg         rst;
     reg         bus_asked;
     reg         bus_write;
-    reg  [17:0] bus_addr;
+    reg  [20:0] bus_addr;
     reg  [31:0] bus_wdata;
 
     // Read by Python: the access is done when bus_done is bus_asked. Notices so far and a sum over them that depends on their
@@ -50,7 +50,7 @@ module fuzz_bench #(
         rst = 1'b1;
         bus_asked = 1'b0;
         bus_write = 1'b0;
-        bus_addr = 18'd0;
+        bus_addr = 21'd0;
         bus_wdata = 32'd0;
         bus_done = 1'b0;
         bus_rdata = 32'd0;
