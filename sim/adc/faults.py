@@ -153,12 +153,14 @@ class LaneDrop(_Placed):
     how: Literal["dead", "stuck", "commas"] = "dead"
     octet: int = 0x4A
 
+    def rows(self, first: int, beat_of: BeatOfTick) -> slice:
+        """Which of the beats from ``first`` on it falls into."""
+        start = self.start(beat_of)
+        return slice(0) if start is None else slice(max(0, start - first), max(0, start - first + self.beats))
+
     def apply(self, first: int, data: Data, flags: Flags, beat_of: BeatOfTick) -> None:
         """Change the beats from ``first`` on that the fault falls into."""
-        start = self.start(beat_of)
-        if start is None:
-            return
-        rows = slice(max(0, start - first), max(0, start - first + self.beats))
+        rows = self.rows(first, beat_of)
         data[rows, self.lane] = {"dead": 0, "stuck": self.octet * 0x01010101, "commas": characters.K_WORD}[self.how]
         flags[rows, self.lane] = {"dead": 0xF << NOT_IN_TABLE_SHIFT, "stuck": 0, "commas": K_FLAGS}[self.how]
 
@@ -166,6 +168,8 @@ class LaneDrop(_Placed):
 @dataclass(frozen=True)
 class Slip(_Placed):
     """``lane`` loses ``octets`` octets (negative: repeats as many) and stays so until its delay is changed again.
+
+    The first that is lost is one of the four that are sent in the beat.
 
     ``every``: again after so many beats, as with a clock that is off; ``times`` in all.
     """

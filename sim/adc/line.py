@@ -45,6 +45,8 @@ class LineLevel:
         self.lanes = {lane: _Lane(lane in inverted, lane in corrected) for lane in lanes}
         self.flips: dict[int, set[int]] = {lane: set() for lane in self.lanes}
         self.slips: dict[int, set[int]] = {lane: set() for lane in self.lanes}
+        self.acts: set[tuple[int, int]] = set()
+        """Lane and number of each bit that was flipped or lost."""
         for state in self.lanes.values():
             commas = np.full(OCTETS * _RESERVE_BEATS, characters.K + CONTROL)
             codes, _, state.encoder = encode(commas, state.encoder)
@@ -63,7 +65,9 @@ class LineLevel:
             start = first * OCTETS * CODE_BITS
             here = [bit - start for bit in self.flips[lane] if start <= bit < start + len(sent)]
             sent[here] ^= 1
+            self.acts |= {(lane, start + bit) for bit in here}
             lost = [bit - start for bit in self.slips[lane] if start <= bit < start + len(sent)]
+            self.acts |= {(lane, start + bit) for bit in lost}
             state.waiting = np.concatenate([state.waiting, np.delete(sent, lost)])
             data[:, lane], flags[:, lane] = self._received(state, len(data))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from dataclasses import replace as with_parameters
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,7 @@ from sim.adc import characters, scrambler
 from sim.adc import ilas as alignment
 from sim.adc.beats import K_FLAGS, Beats, LaneDelay
 from sim.adc.config import OCTETS_PER_BEAT, LinkConfig
-from sim.adc.faults import BeatFault, Fault, OctetError, Restart, Slip
+from sim.adc.faults import BeatFault, Fault, LaneDrop, OctetError, Restart, Slip
 from sim.adc.line import LineLevel
 from sim.adc.replacement import FrameEnds, replace
 from sim.adc.sample_source import SampleSource
@@ -44,6 +45,11 @@ class AdcTransmitter:
     link ``k`` lets pass before it begins alignment; ``ilas_hits`` are octets (lane, place in the sequence) that
     arrive with a wrong bit in the first alignment of their link, and only there. Links in ``deaf`` do not listen to
     SYNC~ once they have begun. The lanes of ``line`` go over the line bit by bit, last of all.
+
+    What is asked for need not happen: ``acts[i]`` are the beats in which ``faults[i]`` changed something (of what
+    lasts, the first), ``starts[k]`` those in which link ``k`` began alignment, ``ignored[k]`` those in which it did not
+    listen to SYNC~, ``rotations`` starts with lanes aligned otherwise, ``replaced_otherwise`` the first beats with an
+    unusual alignment character.
     """
 
     def __init__(
@@ -69,6 +75,7 @@ class AdcTransmitter:
         if len(lane_delays) != config.lanes:
             raise ValueError(f"{len(lane_delays)} lane delays for {config.lanes} lanes")
         self.config = config
+        self._usual = with_parameters(config, replacement="standard")
         self.source = source
         self.faults: list[Fault] = list(faults)
         # Octets that a lane loses must have been on their way: all lanes are that much later.
@@ -85,6 +92,14 @@ class AdcTransmitter:
         self._deaf = frozenset(deaf)
         self.line = line
         self._done: set[int] = set()
+        self.acts: dict[int, list[int]] = {}
+        self.starts: list[list[int]] = [[] for _ in range(config.links)]
+        self.ignored: list[list[int]] = [[] for _ in range(config.links)]
+        self.rotations: list[int] = []
+        self.replaced_otherwise: list[int] = []
+        self.hits: dict[tuple[int, int], int] = {}
+        """Which of the faults each of the ``ilas_hits`` (lane, place) has become."""
+        self._not_listening: set[int] = set()
         self.bring_ups: list[BringUp] = []
         self.beat = 0
         """The next beat to be made."""
@@ -105,9 +120,10 @@ class AdcTransmitter:
             sequence, flags = alignment.sequence(config, fields, deviations.get(lane, alignment.Sequence()))
             self._ilas_data[: len(sequence), lane], self._ilas_flags[: len(flags), lane] = sequence, flags
 
-    def inject(self, fault: Fault) -> None:
-        """Add a fault; it has effect on beats not yet made."""
+    def inject(self, fault: Fault) -> int:
+        """Add a fault, which has effect on beats not yet made; return its place among the faults."""
         self.faults.append(fault)
+        return len(self.faults) - 1
 
     def restart(self, links: Iterable[int], beats: int = 0) -> None:
         """Let ``links`` send commas for ``beats`` or more from the next one on, as converters that are reset.
@@ -138,8 +154,16 @@ class AdcTransmitter:
         """
         if count <= 0:
             raise ValueError(f"count = {count}: at least one beat")
+        first, stop = self.beat, self.beat + count
+        parts = []
+        while self.beat < stop:
+            parts.append(self._steady(self._restart_links(stop) - self.beat, sync_n))
+        data, flags = parts[0] if len(parts) == 1 else tuple(map(np.concatenate, zip(*parts, strict=True)))
+        return Beats(first, data, flags)
+
+    def _steady(self, count: int, sync_n: int) -> tuple[NDArray[np.uint32], NDArray[np.uint16]]:
+        """Make beats in which no converter restarts on its own."""
         config = self.config
-        self._restart_links(count)
         self._follow_sync(count, sync_n)
         data = np.empty((count, config.lanes), np.uint32)
         flags = np.empty((count, config.lanes), np.uint16)
@@ -148,26 +172,53 @@ class AdcTransmitter:
             links = [link for link in range(config.links) if starts[link] == start]
             self._fill(data, flags, links, start)
         self._lengthen(data, flags)
-        for fault in self.faults:
-            if isinstance(fault, BeatFault):
-                fault.apply(self.beat, data, flags, self.beat_of_tick)
+        self._apply_faults(data, flags)
         data, flags = self._delayed(data, flags)
         if self.line is not None:
             data, flags = np.ascontiguousarray(data), np.ascontiguousarray(flags)
             self.line.apply(self.beat, data, flags)
-        first, self.beat = self.beat, self.beat + count
+        self.beat += count
         if self._order is not None:
             data, flags = data[:, self._order], flags[:, self._order]
-        return Beats(first, data, flags)
+        return data, flags
 
-    def _restart_links(self, count: int) -> None:
+    def _apply_faults(self, data: NDArray[np.uint32], flags: NDArray[np.uint16]) -> None:
+        """Change the beats as the faults have it; dead lanes last, since nothing else shows on them."""
+        faults = [(index, fault) for index, fault in enumerate(self.faults) if isinstance(fault, BeatFault)]
+        if not faults:
+            return
+        faults.sort(key=lambda entry: isinstance(entry[1], LaneDrop))
+        dead = np.zeros(data.shape, np.bool_)
+        for _, fault in faults:
+            if isinstance(fault, LaneDrop):
+                dead[fault.rows(self.beat, self.beat_of_tick), fault.lane] = True
+        for index, fault in faults:
+            lane = fault.lane
+            before, flags_before = data[:, lane].copy(), flags[:, lane].copy()
+            fault.apply(self.beat, data, flags, self.beat_of_tick)
+            if index in self.acts:
+                continue
+            changed = (data[:, lane] != before) | (flags[:, lane] != flags_before)
+            if not isinstance(fault, LaneDrop):
+                changed &= ~dead[:, lane]
+            if changed.any():
+                self.acts[index] = [self.beat + int(changed.argmax())]
+
+    def _restart_links(self, stop: int) -> int:
+        """Restart the links that are due; return the next beat up to ``stop`` with a restart."""
         for index, fault in enumerate(self.faults):
             if not isinstance(fault, Restart) or index in self._done:
                 continue
             beat = fault.beat if fault.tick is None else self.beat_of_tick(fault.tick)
-            if beat is not None and beat < self.beat + count:
+            if beat is None:
+                continue
+            if beat <= self.beat:
                 self.restart([fault.link], fault.beats)
                 self._done.add(index)
+                self.acts[index] = [self.beat]
+            else:
+                stop = min(stop, beat)
+        return stop
 
     def _lengthen(self, data: NDArray[np.uint32], flags: NDArray[np.uint16]) -> None:
         """Put in fifth multiframes of alignment sequences."""
@@ -187,11 +238,14 @@ class AdcTransmitter:
         """Let the lanes be late, each by its own delay, which slips change on the way."""
         stop = self.beat + len(data)
         cuts: dict[int, list[tuple[int, int]]] = {}
-        for fault in self.faults:
+        for index, fault in enumerate(self.faults):
             if isinstance(fault, Slip):
+                # What is lost must be what is sent then, and comes out of the delay as much later.
+                later = -(-int(self._base_delays[fault.lane]) // OCTETS_PER_BEAT)
                 for moment in fault.moments(self.beat_of_tick):
-                    if self.beat <= moment < stop:
-                        cuts.setdefault(moment - self.beat, []).append((fault.lane, -fault.octets))
+                    if self.beat <= moment + later < stop:
+                        cuts.setdefault(moment + later - self.beat, []).append((fault.lane, -fault.octets))
+                        self.acts.setdefault(index, []).append(moment + later)
         if not cuts:
             return self.delay.apply(data, flags)
         parts, row = [], 0
@@ -208,12 +262,18 @@ class AdcTransmitter:
         edge = config.beats_per_multiframe if config.subclass == 1 else config.beats_per_frame
         ready: list[int] = []
         for link in range(config.links):
-            if not sync_n >> link & 1:
-                if self._alignment_start[link] is not None and link not in self._deaf:
+            asked = not sync_n >> link & 1
+            if asked and self._alignment_start[link] is not None:
+                if link not in self._deaf:
                     self._alignment_start[link] = None
                     self._commas_since[link] = self.beat
-            elif self._alignment_start[link] is None:
-                ready.append(link)
+                elif link not in self._not_listening:
+                    self._not_listening.add(link)
+                    self.ignored[link].append(self.beat)
+            elif not asked:
+                self._not_listening.discard(link)
+                if self._alignment_start[link] is None:
+                    ready.append(link)
         if not ready:
             return
         earliest = max(self.beat, *(self._commas_since[link] + config.least_comma_beats for link in ready))
@@ -221,13 +281,17 @@ class AdcTransmitter:
         if start >= self.beat + count:
             return
         for link in ready:
-            self._alignment_start[link] = start + self.reaction_multiframes[link] * config.beats_per_multiframe
+            begin = start + self.reaction_multiframes[link] * config.beats_per_multiframe
+            self._alignment_start[link] = begin
+            self.starts[link].append(begin)
             self._hit_alignment(link)
             lanes = slice(link * config.lanes_per_link, (link + 1) * config.lanes_per_link)
             # A new alignment ends slips, and transceivers come up with another rotation.
             drawn = self._jitter.integers(0, self._jitter_octets + 1, config.lanes_per_link)
             if self.bring_ups or self._jitter_octets:
                 self.delay.octets[lanes] = self._base_delays[lanes] + drawn
+            if drawn.any():
+                self.rotations.append(begin)
         first_beat = (
             start
             + config.ilas_beats
@@ -242,7 +306,8 @@ class AdcTransmitter:
         hits = [(lane, place) for lane, place in self._ilas_hits if lane // self.config.lanes_per_link == link]
         for lane, place in hits:
             beat, octet = divmod(place, OCTETS_PER_BEAT)
-            self.inject(OctetError(lane, start + beat, octet, flip=1, seen="disparity"))
+            hit = OctetError(lane, start + beat, octet, flip=1, seen="disparity")
+            self.hits[lane, place] = self.inject(hit)
             self._ilas_hits.remove((lane, place))
 
     def _fill(
@@ -283,7 +348,15 @@ class AdcTransmitter:
             units, past = scrambler.scramble(units, self._scrambler_past[:, lanes])
             self._scrambler_past[:, lanes] = past
         flags = np.zeros((count, len(lanes)), np.uint16)
-        ends = replace(units, flags, first - user, self.config, self._frame_ends.take(lanes))
+        before = self._frame_ends.take(lanes)
+        if self.config.replacement != "standard" and not self.replaced_otherwise:
+            usual = np.zeros_like(flags)
+            replace(units.copy(), usual, first - user, self._usual, before)
+        else:
+            usual = None
+        ends = replace(units, flags, first - user, self.config, before)
+        if usual is not None and not np.array_equal(flags, usual):
+            self.replaced_otherwise.append(first)
         self._frame_ends.put(lanes, ends)
         # First octet of a unit is its upper one; first octet of a beat is its lowest one.
         octets_swapped = units.byteswap()

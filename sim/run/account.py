@@ -370,16 +370,15 @@ def _peer(plan: Plan, description: PeerDescription | None, result: dict[str, Any
 
 
 def _faults(scenario: Scenario, result: dict[str, Any]) -> list[Fault]:
-    played = {shot["index"] for shot in result["shots"]}
     times = Counter(injection["fault"] for injection in result["injections"])
     found = [
         Fault(
             where=fault.where,
             what=fault.kind,
-            times=int(fault.shot in played or not fault.placed),
+            times=acted,
             certain=True,
         )
-        for fault in scenario.jesd204b.faults
+        for fault, acted in zip(scenario.jesd204b.faults, result["lane_faults"], strict=True)
     ]
     recoveries = result["recoveries"]
     for index, queue_fault in enumerate(scenario.rdma.faults):

@@ -73,5 +73,6 @@ class Converters:
             seed=scenario.seed,
             lane_skew_octets=scenario.jesd204b.lane_skew_octets,
             wiring=self.wiring,
+            first_beat=first_beat,
         )
         return Epoch(mode, config, transmitter, stream, first_beat)

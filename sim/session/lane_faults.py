@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from sim.adc.line import LineLevel
 from sim.scenario.lane_faults import LaneFault
 from sim.session.sysref import Sysref
 
-_BITS_A_BEAT = 40
+_BITS_AN_OCTET, _BITS_A_BEAT = 10, 40
 _ON_THE_LINE = ("line_bit", "line_slip")
 
 
@@ -37,9 +37,14 @@ class _Doubled:
     source: SampleSource
     channel: int
     other: int
+    acted: list[int] = field(default_factory=list)
+    """The first tick asked for in which that changed a sample."""
 
     def samples(self, first_tick: int, count: int) -> NDArray[np.int16]:
         result = self.source.samples(first_tick, count).copy()
+        if not self.acted:
+            differs = np.flatnonzero(result[:, self.channel] != result[:, self.other])
+            self.acted.extend((first_tick + differs[:1]).tolist())
         result[:, self.channel] = result[:, self.other]
         return result
 
@@ -68,10 +73,32 @@ class LaneWiring:
 
 
 class LaneFaults:
-    """The faults of a scenario, for one transmitter after another."""
+    """The faults of a scenario, for one transmitter after another; counts what they did, not what was asked for."""
 
     def __init__(self, faults: Sequence[LaneFault]) -> None:
         self._faults = faults
+        self._first_beat = 0
+        self._acts: list[tuple[int, int, Callable[[], Iterable[int]]]] = []
+        """Of a fault (by its place): where the beats count from, and those in which it acted."""
+        self._drops: list[tuple[int, int]] = []
+        """Lanes that died: from which beat of the player on, by which fault."""
+
+    def times(self, before: int) -> list[int]:
+        """How often each fault has acted in beats of the player before ``before``.
+
+        A placed one acts once, but for the slips of a ``clock``; what is there from the beginning acts in each start of
+        its link, unless its kind says when (``deaf``: when it does not listen).
+        """
+        counts = [0] * len(self._faults)
+        for index, first, beats in self._acts:
+            counts[index] += sum(first + beat < before for beat in beats())
+        return [
+            min(count, 1) if fault.placed and fault.kind != "clock" else count
+            for count, fault in zip(counts, self._faults, strict=True)
+        ]
+
+    def _watch(self, index: int, beats: Callable[[], Iterable[int]]) -> None:
+        self._acts.append((index, self._first_beat, beats))
 
     def _of(self, *kinds: str) -> list[LaneFault]:
         return [fault for fault in self._faults if fault.kind in kinds]
@@ -84,12 +111,19 @@ class LaneFaults:
         seed: int,
         lane_skew_octets: int,
         wiring: LaneWiring | None = None,
+        first_beat: int = 0,
     ) -> AdcTransmitter:
-        """Return a transmitter with the faults that are there from the beginning, and ready for the others."""
+        """Return a transmitter with the faults that are there from the beginning, and ready for the others.
+
+        Its beat 0 is the player's ``first_beat``.
+        """
+        self._first_beat = first_beat
         wiring = wiring or LaneWiring(tuple(range(config.lanes)))
         config = self._sender(config)
-        for fault in self._of("duplicate_channel"):
-            source = _Doubled(source, _known(fault.channel), _known(fault.other))
+        doubled: dict[int, _Doubled] = {}
+        for index, fault in enumerate(self._faults):
+            if fault.kind == "duplicate_channel":
+                source = doubled[index] = _Doubled(source, _known(fault.channel), _known(fault.other))
         delays = np.random.default_rng(seed).integers(0, lane_skew_octets + 1, config.lanes).tolist()
         for fault in self._of("delay"):
             delays[_known(fault.lane)] += fault.octets
@@ -122,7 +156,11 @@ class LaneFaults:
         on_line |= {order[physical] for physical in wiring.inverted | wiring.corrected}
         if on_line:
             options["line"] = LineLevel(sorted(on_line), inverted=inverted)
-        return AdcTransmitter(config, source, seed=seed, **options)
+        transmitter = AdcTransmitter(config, source, seed=seed, **options)
+        for index, fault in enumerate(self._faults):
+            if not fault.placed and not fault.kind.startswith("sysref"):
+                self._watch(index, _standing(fault, transmitter, octets, doubled.get(index)))
+        return transmitter
 
     def _sender(self, config: LinkConfig) -> LinkConfig:
         """Return what the converters are set up for when the receiver expects ``config``."""
@@ -159,37 +197,78 @@ class LaneFaults:
                 continue
             tick = first_tick + fault.sample
             if fault.kind in _ON_THE_LINE:
-                self._on_the_line(fault, tick, transmitter)
-            else:
-                transmitter.inject(_placed(fault, tick, index))
+                self._on_the_line(index, tick, transmitter)
+                continue
+            self._inject(index, _placed(fault, tick, index), transmitter)
+            if fault.kind == "lane_drop":
+                start = transmitter.beat_of_tick(tick)
+                assert start is not None
+                self._drops.append((self._first_beat + start, index))
 
-    @staticmethod
-    def _on_the_line(fault: LaneFault, tick: int, transmitter: AdcTransmitter) -> None:
-        beat = transmitter.beat_of_tick(tick)
-        assert beat is not None and transmitter.line is not None
+    def carry(self, transmitter: AdcTransmitter) -> None:
+        """Let lanes that are dead stay so when their converters begin anew, as ``transmitter``."""
+        for start, index in self._drops:
+            fault = self._faults[index]
+            begin = max(0, start - self._first_beat)
+            left = start + fault.beats - self._first_beat - begin
+            if left > 0:
+                drop = LaneDrop(_known(fault.lane), beats=left, beat=begin, how=fault.how)  # type: ignore[arg-type]
+                self._inject(index, drop, transmitter)
+
+    def _inject(self, index: int, fault: Fault, transmitter: AdcTransmitter) -> None:
+        at = transmitter.inject(fault)
+        self._watch(index, lambda: transmitter.acts.get(at, ()))
+
+    def _on_the_line(self, index: int, tick: int, transmitter: AdcTransmitter) -> None:
+        fault, line, beat = self._faults[index], transmitter.line, transmitter.beat_of_tick(tick)
+        assert beat is not None and line is not None
         lane = _known(fault.lane)
-        events = transmitter.line.flips if fault.kind == "line_bit" else transmitter.line.slips
-        events[lane].add((beat + int(transmitter.delay.octets[lane]) // 4) * _BITS_A_BEAT + fault.bit)
-
-    def drops(self, shot: int) -> list[tuple[int, LaneFault]]:
-        """Lanes that die in the window of a shot or after it: the sample in which they do."""
-        return [(fault.sample, fault) for fault in self._of("lane_drop") if fault.shot == shot]
+        events = line.flips if fault.kind == "line_bit" else line.slips
+        bit = beat * _BITS_A_BEAT + int(transmitter.delay.octets[lane]) * _BITS_AN_OCTET + fault.bit
+        events[lane].add(bit)
+        self._watch(index, lambda: [bit // _BITS_A_BEAT] if (lane, bit) in line.acts else ())
 
     def sysref(self, seed: int) -> Sysref:
         """Return the SYSREF of the run, with what is wrong with it from the beginning."""
         periods = [fault.beats for fault in self._of("sysref_period")]
         waits = [fault.beats for fault in self._of("sysref_once")]
-        return Sysref(
+        sysref = Sysref(
             seed,
             missing=bool(self._of("sysref_missing")),
             only_after=waits[-1] if waits else None,
             period=periods[-1] if periods else None,
             jitter=max((fault.beats for fault in self._of("sysref_jitter")), default=0),
         )
+        for index, fault in enumerate(self._faults):
+            if fault.kind.startswith("sysref_"):
+                self._acts.append((index, 0, lambda: sysref.deviations))
+        return sysref
 
-    def sysref_shifts(self, shot: int) -> list[tuple[int, int]]:
-        """Samples into the window of a shot from which on SYSREF is off, and by how many beats."""
-        return [(fault.sample, fault.beats) for fault in self._of("sysref") if fault.shot == shot]
+    def shift_sysref(self, shot: int, sysref: Sysref, beat_of_sample: Callable[[int], int]) -> None:
+        """Let SYSREF be off as the shot's faults have it, from the beats of the player of their samples on."""
+        for index, fault in enumerate(self._faults):
+            if fault.kind == "sysref" and fault.shot == shot:
+                acted = sysref.shift(beat_of_sample(fault.sample), fault.beats)
+                self._acts.append((index, 0, acted.copy))
+
+
+def _standing(
+    fault: LaneFault, transmitter: AdcTransmitter, multiframe: int, doubled: _Doubled | None
+) -> Callable[[], Iterable[int]]:
+    """Beats in which a fault that is there from the beginning acts; ``multiframe`` in octets."""
+    place = (fault.lane or 0, fault.multiframes * multiframe + fault.octets)
+    special: dict[str, Callable[[], Iterable[int | None]]] = {
+        "duplicate_channel": lambda: map(transmitter.beat_of_tick, doubled.acted if doubled else ()),
+        "ilas_hit": lambda: transmitter.acts.get(transmitter.hits.get(place, -1), ()),
+        "rotation": lambda: set(transmitter.rotations),
+        "replacement": lambda: transmitter.replaced_otherwise,
+        "deaf": lambda: transmitter.ignored[_known(fault.link)],
+    }
+    if fault.kind in special:
+        return lambda: [beat for beat in special[fault.kind]() if beat is not None]
+    link = fault.link if fault.lane is None else fault.lane // transmitter.config.lanes_per_link
+    starts = transmitter.starts
+    return lambda: {beat for index, begun in enumerate(starts) if link in (None, index) for beat in begun}
 
 
 def _placed(fault: LaneFault, tick: int, seed: int) -> Fault:

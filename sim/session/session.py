@@ -597,6 +597,7 @@ class Session:
         await self.link_watch.collect()
         result = {
             "shots": [asdict(shot) for shot in self.shots.as_counted()],
+            "lane_faults": self.shots.lane_faults(),
             "received": [asdict(frame) for frame in self.receiver.frames],
             "summary": asdict(summary),
             "statistics": asdict(self.stream.statistics),

@@ -10,7 +10,6 @@ from cocotb.utils import get_sim_time
 from numpy.typing import NDArray
 
 from host.control.modes import MODES_BY_ID, Mode
-from sim.adc import LaneDrop
 from sim.bench.bench import Bench
 from sim.bench.lane_player import (
     FLAG_NOT_IN_TABLE,
@@ -22,7 +21,6 @@ from sim.bench.lane_player import (
     ChunkRequest,
 )
 from sim.scenario.lane_fault_checks import SYSREF_MULTIFRAMES
-from sim.scenario.lane_faults import LaneFault
 from sim.scenario.model import Scenario
 from sim.session.converters import Converters, Epoch
 from sim.session.shot import STEPS_A_BEAT, Shot
@@ -81,7 +79,7 @@ class ShotPlayer:
         self._next_mode: Mode | None = None
         self._generated = acquisition.trigger == "generator"
         self._generator: _Generator | None = None
-        self._drops: list[tuple[int, LaneFault]] = []
+        self._unplayed = 0
         self._origin_fs: int | None = None
         self._triggers = acquisition.triggers
         jitter = np.random.default_rng((scenario.seed, _JITTER_STREAM)).uniform(-1.0, 1.0, acquisition.shots)
@@ -157,11 +155,16 @@ class ShotPlayer:
         self._sysref.restart(first_beat, epoch.config.beats_per_multiframe * SYSREF_MULTIFRAMES)
         return epoch
 
+    def lane_faults(self) -> list[int]:
+        """How often each of the scenario's faults of the receive link has acted in what was played."""
+        return self._converters.faults.times(self._unplayed)
+
     def _supply(self, request: ChunkRequest, size: int) -> None:
+        self._unplayed = request.first_beat
         if self._next_mode is not None:
             self.epoch = self._begin(self._next_mode, request.first_beat)
             self._next_mode, self._silent = None, False
-            self._carry_drops(request.first_beat)
+            self._converters.faults.carry(self.epoch.transmitter)
         side = np.zeros(size, np.uint8)
         self._place_shots(request.first_beat, side)
         side[self._sysref.pulses(request.first_beat, size)] |= SIDE_SYSREF
@@ -222,16 +225,6 @@ class ShotPlayer:
                 side[beat - first_beat] |= SIDE_LASER | step << SIDE_DELAY_SHIFT
             self.shots.append(self._shot(index, mode, beat, step, exact=not mode.one_way))
 
-    def _carry_drops(self, first_beat: int) -> None:
-        """A lane that is dead stays so when its converter begins anew."""
-        for start, fault in self._drops:
-            begin = max(0, start - first_beat)
-            left = start + fault.beats - first_beat - begin
-            if left > 0:
-                assert fault.lane is not None
-                drop = LaneDrop(fault.lane, beats=left, beat=begin, how=fault.how)  # type: ignore[arg-type]
-                self.epoch.transmitter.inject(drop)
-
     @staticmethod
     def _offset_fs(seconds: float, nanoseconds: float) -> int:
         return round((seconds * 1e9 + float(nanoseconds)) * _FS_A_NS)
@@ -246,13 +239,10 @@ class ShotPlayer:
         shot = Shot(index, mode.identifier, beat, step, tick, beat_in_tick, delay, lag, exact)
         self.epoch.stream.schedule(index, shot.first_tick)
         self._converters.faults.place(index, shot.first_tick, self.epoch.transmitter)
-        for sample, fault in self._converters.faults.drops(index):
-            start = self.epoch.transmitter.beat_of_tick(shot.first_tick + sample)
-            assert start is not None
-            self._drops.append((self.epoch.first_beat + start, fault))
-        for sample, shift in self._converters.faults.sysref_shifts(index):
-            from_beat = beat + (shot.first_tick - tick + sample) * mode.clocks_a_sample
-            self._sysref.shift(from_beat, shift)
+        first_beat = beat + (shot.first_tick - tick) * mode.clocks_a_sample
+        self._converters.faults.shift_sysref(
+            index, self._sysref, lambda sample: first_beat + sample * mode.clocks_a_sample
+        )
         return shot
 
     @staticmethod

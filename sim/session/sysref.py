@@ -10,7 +10,7 @@ _JITTER_STREAM = 6
 
 
 class Sysref:
-    """Pulses of one beat, from the converters' reset on; shifts add up.
+    """Pulses of one beat, from the converters' reset on; shifts add up, each from the first pulse due then or later.
 
     ``only_after``: one pulse, the first that comes so many beats after the reset or later. ``period`` in beats replaces
     the right one. Each pulse is up to ``jitter`` beats early or late, drawn from ``seed``.
@@ -31,37 +31,47 @@ class Sysref:
         self._wrong_period = period
         self._jitter = jitter
         self._origin = 0
-        self._period = 1
-        self._shifts: list[tuple[int, int]] = []
+        self._period = self._right_period = 1
+        self._shifts: list[tuple[int, int, list[int]]] = []
+        self.deviations: list[int] = []
+        """The first beat in which a pulse came, or did not, because of what the keyword arguments say."""
 
     def restart(self, origin_beat: int, period: int) -> None:
         """Begin anew: pulses at ``origin_beat`` and every ``period`` beats from there."""
         self._origin = origin_beat
+        self._right_period = period
         self._period = self._wrong_period or period
         self._shifts.clear()
 
-    def shift(self, from_beat: int, beats: int) -> None:
-        """Let it be off by so many beats more, from a pulse not before the chunk in which ``from_beat`` is."""
-        self._shifts.append((from_beat, beats))
+    def shift(self, from_beat: int, beats: int) -> list[int]:
+        """Let it be off by so many beats more from ``from_beat`` on; return a list for the first beat that is."""
+        acted: list[int] = []
+        self._shifts.append((from_beat, beats, acted))
+        return acted
 
     def pulses(self, first_beat: int, count: int) -> NDArray[np.bool_]:
         """Return which of the beats have a pulse."""
         found = np.zeros(count, np.bool_)
-        if self._missing:
-            return found
-        shift = sum(beats for from_beat, beats in self._shifts if from_beat < first_beat + count)
-        reach = self._jitter
-        begin = self._origin + shift
-        earliest = max(0, -((begin + reach - first_beat) // self._period))
-        latest = (first_beat + count - 1 + reach - begin) // self._period
-        if self._only_after is not None:
-            only = -(-self._only_after // self._period)
-            earliest, latest = max(earliest, only), min(latest, only)
-        for number in range(earliest, latest + 1):
-            beat = begin + number * self._period + self._late(number) - first_beat
-            if 0 <= beat < count:
-                found[beat] = True
+        reach = self._jitter + sum(abs(beats) for _, beats, _ in self._shifts)
+        earliest = max(0, -((self._origin + reach - first_beat) // self._period))
+        latest = (first_beat + count - 1 + reach - self._origin) // self._period
+        for number in [] if self._missing else range(earliest, latest + 1):
+            due = self._origin + number * self._period
+            shifts = [shift for shift in self._shifts if shift[0] <= due]
+            beat = due + sum(beats for _, beats, _ in shifts) + self._late(number)
+            if not first_beat <= beat < first_beat + count or not self._comes(number):
+                continue
+            found[beat - first_beat] = True
+            for _, _, acted in shifts:
+                if not acted:
+                    acted.append(beat)
+        if not self._shifts and not self.deviations:
+            right = (np.arange(first_beat, first_beat + count) - self._origin) % self._right_period == 0
+            self.deviations.extend((first_beat + np.flatnonzero(right != found)[:1]).tolist())
         return found
+
+    def _comes(self, number: int) -> bool:
+        return self._only_after is None or number == -(-self._only_after // self._period)
 
     def _late(self, number: int) -> int:
         if not self._jitter:

@@ -8,7 +8,8 @@ import pytest
 from sim.adc import AdcTransmitter, LinkConfig, characters
 from sim.scenario.lane_faults import LaneFault
 from sim.session.lane_faults import LaneFaults
-from tests.sim.adc.streams import Constant, Noise
+from sim.session.sysref import Sysref
+from tests.sim.adc.streams import Constant, Noise, Ramp
 
 CONFIG = LinkConfig(links=2, frames_per_multiframe=8)
 FIRST_TICK = 60
@@ -94,7 +95,9 @@ def test_a_slip_moves_the_lane_for_good(octets: int) -> None:
     clean = AdcTransmitter(CONFIG, Noise(CONFIG.channels), lane_delays=[room] * CONFIG.lanes)
     late = AdcTransmitter(CONFIG, Noise(CONFIG.channels), lane_delays=[room - octets] * CONFIG.lanes)
     del flags
-    for other, rows in ((clean, slice(0, AT)), (late, slice(AT, None))):
+    # A lane that is so much late brings what is sent in the fault's beat so much later.
+    moment = AT + -(-room // 4)
+    for other, rows in ((clean, slice(0, moment)), (late, slice(moment, None))):
         parts = [other.beats(64, 0), *(other.beats(200, 3) for _ in range(3))]
         expected = np.concatenate([part.data for part in parts])[: len(data)]
         assert np.array_equal(data[: len(expected)][rows, 2], expected[rows, 2])
@@ -184,7 +187,12 @@ def test_a_doubled_channel_is_on_the_lanes() -> None:
 
 def test_sysref_shifts_are_those_of_the_shot() -> None:
     made = LaneFaults([LaneFault(kind="sysref", beats=3, shot=2, sample=7), LaneFault(kind="sysref", beats=1, shot=0)])
-    assert made.sysref_shifts(2) == [(7, 3)] and made.sysref_shifts(1) == []
+    sysref = Sysref(1)
+    sysref.restart(0, 40)
+    made.shift_sysref(1, sysref, lambda sample: sample)
+    made.shift_sysref(2, sysref, lambda sample: 4 * sample + 60)
+    assert np.flatnonzero(sysref.pulses(0, 200)).tolist() == [0, 40, 80, 123, 163]
+    assert made.times(200) == [1, 0]
 
 
 def sent_otherwise(fault: LaneFault) -> LinkConfig:
@@ -219,3 +227,136 @@ def test_an_octet_of_the_first_alignment_is_hit_and_no_other(multiframes: int, o
     assert np.argwhere(flags).tolist() == [[beat, 2]]
     again, flags = aligned()
     assert not again.any() and not flags.any()
+
+
+def test_a_line_bit_is_of_its_sample_however_late_the_lane_is() -> None:
+    """A lane that is 27 octets late and two beats more."""
+    found = []
+    for shot in (2, 3):
+        bit = LaneFault(kind="line_bit", lane=2, shot=shot, sample=5)
+        made = LaneFaults([bit, LaneFault(kind="delay", lane=2, octets=27)])
+        transmitter = made.transmitter(CONFIG, Noise(CONFIG.channels), seed=1, lane_skew_octets=0)
+        parts = [transmitter.beats(64, 0), transmitter.beats(SEQUENCE, 3)]
+        made.place(2, FIRST_TICK, transmitter)
+        found.append(np.concatenate([part.data[:, 2] for part in (*parts, transmitter.beats(300, 3))]))
+    differs = np.flatnonzero(found[0].astype("<u4").view(np.uint8) != found[1].astype("<u4").view(np.uint8))
+    assert differs.tolist() == [4 * AT + 27 + 8]
+
+
+def times(
+    *faults: dict, sync: tuple[int, ...] = (0, 3, 3, 3), before: int = 10_000, source=Noise, **config
+) -> list[int]:
+    """How often each fault has acted after a stretch for each state of SYNC~, shot 2 placed behind the second."""
+    config = LinkConfig(**{"links": 2, "frames_per_multiframe": 8, **config})
+    made = LaneFaults([LaneFault(**fault) for fault in faults])
+    transmitter = made.transmitter(config, source(config.channels), seed=1, lane_skew_octets=0, first_beat=1000)
+    for index, sync_n in enumerate(sync):
+        transmitter.beats(SEQUENCE + 64, sync_n)
+        if index == 1:
+            made.place(2, FIRST_TICK, transmitter)
+    return made.times(before)
+
+
+PLACED = [
+    {"kind": "bit_error", "lane": 2},
+    {"kind": "burst", "lane": 2},
+    {"kind": "disparity", "lane": 2},
+    {"kind": "character", "lane": 2, "character": 0x1C},
+    {"kind": "line_bit", "lane": 2},
+    {"kind": "line_slip", "lane": 2},
+    {"kind": "lane_drop", "lane": 2},
+    {"kind": "slip", "lane": 2, "octets": 4},
+    {"kind": "restart", "link": 1},
+]
+AGAIN = (0, 3, 0, 3)
+"""SYNC~ of a receiver that lets all start twice."""
+LASTING = [
+    ({"kind": "sender_multiframe", "frames": 16}, 2),
+    ({"kind": "sender_scrambling"}, 2),
+    ({"kind": "delay", "lane": 1, "octets": 8}, 2),
+    ({"kind": "rotation", "octets": 8}, 2),
+    ({"kind": "late", "link": 1}, 2),
+    ({"kind": "ilas_field", "lane": 1, "field": "cs"}, 2),
+    ({"kind": "ilas_sum", "lane": 1}, 2),
+    ({"kind": "ilas_length", "lane": 1, "multiframes": 3}, 2),
+    ({"kind": "ilas_no_configuration", "lane": 1}, 2),
+    ({"kind": "ilas_hit", "lane": 1}, 1),
+    ({"kind": "scrambler_seed", "value": 1}, 2),
+    ({"kind": "swap_lanes", "lane": 1, "other": 2}, 2),
+    ({"kind": "duplicate_channel", "channel": 1, "other": 2}, 1),
+    ({"kind": "deaf", "link": 1}, 1),
+]
+
+
+@pytest.mark.parametrize("fault", PLACED)
+def test_a_placed_fault_counts_once_when_its_beats_have_been_played(fault: dict) -> None:
+    at = 1000 + 64 + 2 * SEQUENCE + 4 * (FIRST_TICK + 5)
+    fault = {**fault, **PLACE}
+    assert times(fault) == [1]
+    assert times(fault, before=at) == [0]
+    assert times(fault, before=at + 4) == [1]
+    assert times({**fault, "shot": 1}) == times({**fault, "sample": 60_000}) == [0]
+
+
+def test_each_slip_of_a_clock_counts() -> None:
+    clock = {"kind": "clock", "lane": 2, "beats": 50, "octets": 4, "times": 3, **PLACE}
+    at = 1000 + 64 + 2 * SEQUENCE + 4 * (FIRST_TICK + 5)
+    assert times(clock) == [3] and times(clock, before=at + 60) == [2]
+
+
+@pytest.mark.parametrize(("fault", "expected"), LASTING)
+def test_what_is_there_from_the_beginning_counts_in_each_start(fault: dict, expected: int) -> None:
+    assert times(fault, sync=AGAIN) == [expected]
+    assert times(fault, sync=(0, 0)) == [0]
+
+
+def test_of_one_link_the_starts_of_that_link_count() -> None:
+    faults = [{"kind": "delay", "lane": lane, "octets": 8} for lane in (1, 2)]
+    assert times(*faults, sync=(0, 3, 1, 3)) == [1, 2]
+
+
+def test_a_fault_with_nothing_to_change_does_not_count() -> None:
+    """A drop or a wrong bit within a drop, a deaf converter that is asked nothing, a copy of an equal channel."""
+    drop = {"kind": "lane_drop", "lane": 2, **PLACE}
+    assert times(drop, {**drop, "sample": 7, "beats": 50}) == [1, 0]
+    for first in (0, 1):
+        faults = [drop, {"kind": "bit_error", "lane": 2, "shot": 2, "sample": 9}]
+        assert times(faults[first], faults[1 - first]) == [1 - first, first]
+    assert times({"kind": "deaf", "link": 1}) == [0]
+    assert times({"kind": "duplicate_channel", "channel": 1, "other": 2}, source=Constant) == [0]
+
+
+def test_unusual_alignment_characters_count_where_there_are_any() -> None:
+    never, always = ({"kind": "replacement", "how": how} for how in ("never", "always"))
+    for fault in (never, always):
+        assert times(fault, source=Constant, scrambling=False) == [1]
+    assert times(always, source=Ramp, scrambling=False) == [0]
+
+
+def test_a_lane_that_stays_dead_over_a_reset_counts_once() -> None:
+    made = LaneFaults([LaneFault(kind="lane_drop", lane=2, beats=5000, **PLACE)])
+    for first_beat in (0, 2000):
+        transmitter = made.transmitter(CONFIG, Noise(4 * 8), seed=1, lane_skew_octets=0, first_beat=first_beat)
+        made.carry(transmitter)
+        transmitter.beats(SEQUENCE, 0)
+        data = [transmitter.beats(SEQUENCE + 64, 3)]
+        if first_beat == 0:
+            made.place(2, FIRST_TICK, transmitter)
+        data.append(transmitter.beats(400, 3))
+        assert bool(np.all(data[0].flags[:, 2] == 0xF0)) is (first_beat == 2000)
+        assert made.times(10_000) == [1]
+
+
+def test_a_restart_is_in_its_beat_however_long_the_chunks_are() -> None:
+    found = []
+    for chunks in ([400], [100, 300], [399, 1], [50] * 8):
+        made = LaneFaults([LaneFault(kind="restart", link=1, beats=40, **PLACE)])
+        transmitter = made.transmitter(CONFIG, Noise(CONFIG.channels), seed=1, lane_skew_octets=0)
+        parts = [transmitter.beats(64, 0), transmitter.beats(SEQUENCE, 3)]
+        made.place(2, FIRST_TICK, transmitter)
+        parts += [transmitter.beats(chunk, 3) for chunk in chunks]
+        found.append(np.concatenate([part.data for part in parts]))
+    commas = np.all(found[0][:, 2:] == characters.K_WORD, axis=1)
+    assert not commas[64 + SEQUENCE : AT].any() and commas[AT : AT + 40].all()
+    assert np.all(found[0][64 + SEQUENCE :, :2] != characters.K_WORD)
+    assert np.array_equal(found[0], found[1]) and np.array_equal(found[0][:, :2], found[3][:, :2])

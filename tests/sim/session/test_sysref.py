@@ -48,13 +48,13 @@ def test_jitter_is_within_its_limits_and_does_not_depend_on_chunks() -> None:
     assert pulses(LaneFaults([LaneFault(kind="sysref_jitter", beats=2)]).sysref(2)) != whole
 
 
-def test_shifts_add_up_from_the_chunk_on_in_which_they_begin() -> None:
+def test_shifts_add_up_each_from_its_beat_on() -> None:
     sysref = Sysref(1)
     sysref.restart(0, PERIOD)
     sysref.shift(210, 3)
     sysref.shift(450, -1)
     found = np.flatnonzero(np.concatenate([sysref.pulses(first, 100) for first in range(0, 600, 100)])).tolist()
-    assert found == [0, 40, 80, 120, 160, 203, 243, 283, 323, 363, 402, 442, 482, 522, 562]
+    assert found == [0, 40, 80, 120, 160, 200, 243, 283, 323, 363, 403, 443, 482, 522, 562]
 
 
 def test_a_reset_begins_anew() -> None:
@@ -63,3 +63,32 @@ def test_a_reset_begins_anew() -> None:
     sysref.shift(0, 5)
     sysref.restart(1000, 50)
     assert np.flatnonzero(sysref.pulses(1000, 120)).tolist() == [0, 50, 100]
+
+
+def test_what_sysref_does_otherwise_counts_when_it_does() -> None:
+    """A period of three is right each third time; a pulse that is moved counts for every shift that moved it."""
+    for fault, first in (
+        ({"kind": "sysref_missing"}, 0),
+        ({"kind": "sysref_once", "beats": 2 * PERIOD}, 0),
+        ({"kind": "sysref_period", "beats": 3 * PERIOD}, PERIOD),
+        ({"kind": "sysref_period", "beats": PERIOD // 2}, PERIOD // 2),
+    ):
+        made = LaneFaults([LaneFault(**fault)])
+        sysref = made.sysref(1)
+        pulses(sysref, chunk=8)
+        assert (made.times(first), made.times(first + 1)) == ([0], [1]), fault
+    sysref = Sysref(1)
+    sysref.restart(0, PERIOD)
+    early, late = sysref.shift(90, 2), sysref.shift(BEATS + 1, 3)
+    for first in range(0, BEATS, 8):
+        sysref.pulses(first, 8)
+    assert early == [3 * PERIOD + 2] and late == [] and sysref.deviations == []
+
+
+@pytest.mark.parametrize("chunk", [BEATS, 100, 8])
+def test_shifts_do_not_depend_on_chunks(chunk: int) -> None:
+    sysref = Sysref(1)
+    sysref.restart(0, PERIOD)
+    sysref.shift(90, PERIOD + 5)
+    found = np.concatenate([sysref.pulses(first, chunk) for first in range(0, BEATS, chunk)])
+    assert np.flatnonzero(found).tolist() == [0, 40, 80, *range(165, BEATS, PERIOD)]
