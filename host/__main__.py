@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
-from types import ModuleType
+from importlib import import_module
 
-from host.plan import command as plan
-
-COMMANDS: dict[str, ModuleType] = {"plan": plan}
-"""Each has ``SUMMARY``, ``DESCRIPTION``, ``EXAMPLES``, ``add_arguments(parser)`` and ``run(options) -> exit code``."""
+COMMANDS = ("plan", "doctor")
+"""``host.NAME.command`` has ``SUMMARY``, ``DESCRIPTION``, ``EXAMPLES``, ``add_arguments`` and ``run -> exit code``."""
 ALSO = """
 Beside these:
   python -m host.receive serve ...     receive frames (host/receive/README.md)
@@ -19,8 +17,8 @@ Each command has its own help: python -m host COMMAND --help
 """
 
 
-def parser() -> argparse.ArgumentParser:
-    """Return the parser of every command."""
+def parser(wanted: str | None = None) -> argparse.ArgumentParser:
+    """Return the parser of every command; of ``wanted`` alone if that is one: the others need not be loaded."""
     found = argparse.ArgumentParser(
         prog="python -m host",
         description="Work with an EchoBench front end, simulated or on a board.",
@@ -28,7 +26,8 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     commands = found.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name, module in COMMANDS.items():
+    for name in [wanted] if wanted in COMMANDS else COMMANDS:
+        module = import_module(f"host.{name}.command")
         module.add_arguments(
             commands.add_parser(
                 name,
@@ -43,8 +42,9 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command that is named; return its exit code."""
-    options = parser().parse_args(arguments)
-    return int(COMMANDS[options.command].run(options))
+    given = sys.argv[1:] if arguments is None else arguments
+    options = parser(given[0] if given else None).parse_args(given)
+    return int(import_module(f"host.{options.command}.command").run(options))
 
 
 if __name__ == "__main__":

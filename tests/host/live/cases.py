@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import ctypes
+import json
 import os
 import signal
+import struct
+import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +25,8 @@ from tests.host.live.software_front_end import LIMIT_SECONDS, SoftwareFrontEnd, 
 
 DEVICE = "rxe0"
 SLOT_BYTES = 8192
+CLOCK_STATUS, CLOCK_MAXIMUM_ERROR = 0x10, 0x04
+"""What adjtimex is to set (linux/timex.h); to zero here."""
 CASES: dict[str, Callable[[Path], None]] = {}
 
 
@@ -477,3 +484,47 @@ def the_example_saves_an_image(folder: Path) -> None:
     receive_image.main()
     assert [path.name for path in (folder / "images").iterdir()] == ["5.png"]
     ended(child)
+
+
+def discipline_clock() -> None:
+    """Do what a time service does: tell the kernel that its clock is right."""
+    settings = bytearray(512)
+    struct.pack_into("I", settings, 0, CLOCK_STATUS | CLOCK_MAXIMUM_ERROR)
+    assert ctypes.CDLL(None).adjtimex((ctypes.c_char * len(settings)).from_buffer(settings)) >= 0
+
+
+def doctor(*options: str) -> tuple[int, dict[str, dict[str, Any]]]:
+    command = [
+        sys.executable,
+        "-m",
+        "host",
+        "doctor",
+        "--device",
+        DEVICE,
+        "--pool-bytes",
+        str(8 << 20),
+        "--json",
+        *options,
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert not done.stderr, done.stderr
+    return done.returncode, {finding["check"]: finding for finding in json.loads(done.stdout)}
+
+
+@case
+def what_the_doctor_says_mends_this_machine(_folder: Path) -> None:
+    code, found = doctor("--peer-ip", "10.77.0.1")
+    assert code == 1 and found["neighbour"]["level"] == "stops", found
+    assert {finding["level"] for finding in found.values()} == {"ok", "warning", "stops"}, found
+    others = [name for name, finding in found.items() if finding["level"] != "ok"]
+    assert others == ["huge_pages", "neighbour", "clock"], found
+    for name in ("huge_pages", "neighbour"):
+        command = found[name]["mend"][0].replace("MAC", "02:00:00:00:00:01").replace("sysctl", "busybox sysctl -w")
+        subprocess.run(command.split(), check=True)
+    discipline_clock()
+    code, found = doctor("--peer-ip", "10.77.0.1")
+    assert code == 0 and {finding["level"] for finding in found.values()} == {"ok"}, found
+    subprocess.run(["ip", "link", "set", "dev", "tap0", "mtu", "4175"], check=True)
+    code, found = doctor("--peer-ip", "10.77.0.1")
+    subprocess.run(["ip", "link", "set", "dev", "tap0", "mtu", "4200"], check=True)
+    assert code == 1 and [name for name, finding in found.items() if finding["level"] != "ok"] == ["mtu"], found
