@@ -18,7 +18,7 @@ _TOTALS = (
     ("LANE_OVERFLOW", "lanes whose buffer has overflowed"),
     ("LANE_UNDERFLOW", "lanes whose buffer has run empty"),
     ("REINITIALISATIONS", "links started anew"),
-    ("LANE_REPLACEMENTS", "alignment characters replaced"),
+    ("LANE_REPLACEMENTS", "alignment characters left out or out of turn"),
 )
 _BY_LANE = dict(_TOTALS) | {"LANE_ILAS_MISMATCH": "alignment sequence differs in"}
 
@@ -34,11 +34,7 @@ class Row:
 
 def link_rows(counters: Mapping[str, int]) -> list[Row]:
     """Return the rows for all lanes together; none if there are no counters."""
-    rows = [
-        Row(text, f"{counters[name]:,}", bool(counters[name]) and name != "LANE_REPLACEMENTS")
-        for name, text in _TOTALS
-        if name in counters
-    ]
+    rows = [Row(text, f"{counters[name]:,}", bool(counters[name])) for name, text in _TOTALS if name in counters]
     if "LANE_ILAS_MISMATCH" in counters:
         mismatch = counters["LANE_ILAS_MISMATCH"]
         rows.append(Row("fields of the alignment sequence that differ", _fields(mismatch), bool(mismatch)))
@@ -55,7 +51,7 @@ def lane_rows(counters: Mapping[str, int]) -> list[Row]:
     found: list[tuple[int, Row]] = []
     for name, value in counters.items():
         base, _, index = name.partition("[")
-        if not index or not value or base not in _BY_LANE or base == "LANE_REPLACEMENTS":
+        if not index or not value or base not in _BY_LANE:
             continue
         shown = _fields(value) if base == "LANE_ILAS_MISMATCH" else f"{value:,}"
         lane = int(index.rstrip("]"))

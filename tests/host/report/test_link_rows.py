@@ -32,7 +32,7 @@ def test_each_counter_is_a_row_with_a_plain_name():
         Row("lanes with a wrong check sum (FCHK)", "1", alarming=True),
         Row("lanes whose buffer has overflowed", "0"),
         Row("lanes whose buffer has run empty", "0"),
-        Row("alignment characters replaced", "9"),
+        Row("alignment characters left out or out of turn", "9", alarming=True),
         Row("fields of the alignment sequence that differ", "K, FCHK", alarming=True),
         Row("a later SYSREF was off", "yes", alarming=True),
         Row("lanes came early by, link clocks", "100 to 123"),
@@ -43,6 +43,7 @@ def test_lanes_one_by_one():
     assert lane_rows(COUNTERS) == [
         Row("lane 2: wrong check sum (FCHK)", "1", alarming=True),
         Row("lane 2: alignment sequence differs in", "FCHK", alarming=True),
+        Row("lane 2: alignment characters left out or out of turn", "9", alarming=True),
         Row("lane 11: disparity errors", "1,234", alarming=True),
     ]
 
