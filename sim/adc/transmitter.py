@@ -168,7 +168,8 @@ class AdcTransmitter:
         data = np.empty((count, config.lanes), np.uint32)
         flags = np.empty((count, config.lanes), np.uint16)
         starts = self._alignment_start
-        for start in dict.fromkeys(starts):
+        # Samples are asked for in the order of their ticks: whoever began first is the first to have some.
+        for start in sorted(set(starts), key=lambda start: (start is None, start)):
             links = [link for link in range(config.links) if starts[link] == start]
             self._fill(data, flags, links, start)
         self._lengthen(data, flags)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from sim.adc import AdcTransmitter, LinkConfig, characters
+from sim.adc.sources import TickStream, make_shots
 from sim.scenario.lane_faults import LaneFault
 from sim.session.lane_faults import LaneFaults
 from sim.session.sysref import Sysref
@@ -360,3 +361,22 @@ def test_a_restart_is_in_its_beat_however_long_the_chunks_are() -> None:
     assert not commas[64 + SEQUENCE : AT].any() and commas[AT : AT + 40].all()
     assert np.all(found[0][64 + SEQUENCE :, :2] != characters.K_WORD)
     assert np.array_equal(found[0], found[1]) and np.array_equal(found[0][:, :2], found[3][:, :2])
+
+
+@pytest.mark.parametrize("link", [0, 1])
+@pytest.mark.parametrize("kind", ["late", "restart"])
+def test_links_may_begin_their_samples_apart_in_any_order(kind: str, link: int) -> None:
+    """Samples are made tick by tick, whichever link comes to them first; the lanes of the other are as without."""
+    place = PLACE if kind == "restart" else {}
+    found = []
+    for faults in ([], [LaneFault(kind=kind, link=link, **place)]):
+        stream = TickStream(make_shots("prbs", 1, 40, CONFIG.channels, 80e6, 1))
+        stream.schedule(0, 10)
+        made = LaneFaults(faults)
+        transmitter = made.transmitter(CONFIG, stream, seed=1, lane_skew_octets=0)
+        parts = [transmitter.beats(64, 0), transmitter.beats(SEQUENCE + 100, 3)]
+        made.place(2, FIRST_TICK, transmitter)
+        parts += [transmitter.beats(2000, 3)]
+        found.append(np.concatenate([part.data for part in parts]))
+    other = slice(2, 4) if link == 0 else slice(0, 2)
+    assert np.array_equal(found[0][:, other], found[1][:, other]) and not np.array_equal(*found)
