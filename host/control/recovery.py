@@ -22,6 +22,19 @@ class RecoveryFailed(RuntimeError):
     """A queue pair did not come to rest; the text says what it waits for."""
 
 
+async def come_to_rest(engine: Engine, queue_pair: QueuePair) -> None:
+    """Wait until nothing of the queue pair is under way: both bits of STATQP, all entries complete.
+
+    Raise :class:`RecoveryFailed` if that does not happen.
+    """
+    for _ in range(_POLLS):
+        state = await queue_pair.status()
+        at_rest = state["STATQP"] & _AT_REST == _AT_REST and state["CQHEAD"] == state["SQPI"]
+        if at_rest and await engine.read("RESPHNDSTS") & _DOORBELL_CHECK:
+            return
+    raise RecoveryFailed(f"queue pair {queue_pair.number} does not come to rest: {state}")
+
+
 @dataclass(frozen=True)
 class Recovery:
     """One queue pair brought back; times are those of the clock that :class:`Recoverer` was given."""
@@ -69,7 +82,7 @@ class Recoverer:
         """Bring ``queue_pair`` back, whose entry ``failed``; the pump hands out again what has not arrived."""
         began = self._now()
         await queue_pair.under_recovery()
-        await self._rest(queue_pair)
+        await come_to_rest(self._engine, queue_pair)
         await queue_pair.completions()
         free = await self._front_end.read("RING", "FREE_POSITION")
         await queue_pair.disable()
@@ -84,12 +97,3 @@ class Recoverer:
 
         count = pump.start_over(acknowledged, arrived)
         self.recoveries.append(Recovery(queue_pair.number, failed.error, failed.reason, psn, count, began, self._now()))
-
-    async def _rest(self, queue_pair: QueuePair) -> None:
-        """Wait until nothing of the queue pair is under way: both bits of STATQP, all entries complete."""
-        for _ in range(_POLLS):
-            state = await queue_pair.status()
-            at_rest = state["STATQP"] & _AT_REST == _AT_REST and state["CQHEAD"] == state["SQPI"]
-            if at_rest and await self._engine.read("RESPHNDSTS") & _DOORBELL_CHECK:
-                return
-        raise RecoveryFailed(f"queue pair {queue_pair.number} does not come to rest: {state}")

@@ -88,9 +88,11 @@ _FATAL = {
     "time-out and retry count are too small for the link",
     0x09: "the receiver was not ready, and all retries are used up: it posts no receives",
     0x0A: "the receiver refused it: look at remote key, address range and access rights",
-    0x80: "an earlier work request failed",
+    0x1B: "the receiver's answer to a READ fits none that is due",
 }
-"""Fatal codes of PG332 that the engine gives, and its own for what was only flushed."""
+"""Fatal codes of PG332 that the engine gives."""
+_FLUSHED = 0x80
+"""Added to the code of the entry that failed, by those behind it."""
 
 
 @dataclass(frozen=True)
@@ -109,4 +111,8 @@ class Completion:
     @property
     def reason(self) -> str:
         """What the error means, in words; empty without one."""
-        return _FATAL.get(self.error, "unknown code") if self.error else ""
+        if not self.error:
+            return ""
+        code = self.error & ~_FLUSHED
+        reason = _FATAL.get(code, f"code {code:#04x} of the responder")
+        return f"an earlier work request failed: {reason}" if self.error & _FLUSHED else reason

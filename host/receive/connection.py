@@ -118,10 +118,20 @@ class Connection:
         # One receive, posted over and over: pyverbs leaks a little with every new one. No byte goes to its element.
         self._receive = RecvWR(wr_id=self.qpn, num_sge=1, sg=[SGE(0, 0, 0)])
 
-    def connect(self, qpn: int, psn: int, ip: str, pmtu: int, frame_bytes: int = 0, receives: int = 0) -> None:
+    def connect(
+        self,
+        qpn: int,
+        psn: int,
+        ip: str,
+        pmtu: int,
+        frame_bytes: int = 0,
+        receives: int = 0,
+        rnr_timer: int = RNR_TIMER_640_US,
+    ) -> None:
         """Connect to queue pair ``qpn`` at ``ip``, whose first packet carries ``psn``, and post all receives.
 
-        ``frame_bytes`` is for datagrams. With ``receives`` it gets so many and no more, until it is reset.
+        ``frame_bytes`` is for datagrams. With ``receives`` it gets so many and no more, until it is reset or more are
+        :meth:`granted <grant>`. ``rnr_timer`` is the code of how long a sender that finds none is to wait.
         """
         attributes = QPAttr(port_num=PORT)
         attributes.qp_access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE
@@ -131,7 +141,7 @@ class Connection:
         attributes.sq_psn = self.psn
         attributes.max_dest_rd_atomic = 1
         attributes.max_rd_atomic = 1
-        attributes.min_rnr_timer = RNR_TIMER_640_US
+        attributes.min_rnr_timer = rnr_timer
         attributes.timeout = 14
         attributes.retry_cnt = 7
         attributes.rnr_retry = 7
@@ -189,6 +199,11 @@ class Connection:
     def repost(self) -> None:
         """Post one receive, for the next immediate."""
         if not self._limited:
+            self.pair.post_recv(self._receive)
+
+    def grant(self, receives: int) -> None:
+        """Post so many receives more on a connection that got a limited number."""
+        for _ in range(receives):
             self.pair.post_recv(self._receive)
 
     def released(self, total: int) -> None:

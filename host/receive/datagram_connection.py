@@ -14,7 +14,7 @@ from pyverbs.wr import SGE, RecvWR
 
 from host.exchange import PATH_MTUS, QUEUE_KEY
 from host.receive import datagrams
-from host.receive.connection import Arrival, Connection, ConnectionFailed, immediate_of
+from host.receive.connection import RNR_TIMER_640_US, Arrival, Connection, ConnectionFailed, immediate_of
 from host.receive.datagrams import DatagramFrames
 from host.receive.device import PORT, Device
 
@@ -40,9 +40,18 @@ class DatagramConnection(Connection):
         memory = np.zeros(octets, np.uint8)
         return memory, memory.ctypes.data, self._device.register_buffer(memory.ctypes.data, octets).lkey
 
-    def connect(self, qpn: int, psn: int, ip: str, pmtu: int, frame_bytes: int = 0, receives: int = 0) -> None:
+    def connect(
+        self,
+        qpn: int,
+        psn: int,
+        ip: str,
+        pmtu: int,
+        frame_bytes: int = 0,
+        receives: int = 0,
+        rnr_timer: int = RNR_TIMER_640_US,
+    ) -> None:
         """Take datagrams of queue pair ``qpn``, ``pmtu`` octets each but for the last of a frame."""
-        del psn, ip, receives  # datagrams come from anywhere, in any order
+        del psn, ip, receives, rnr_timer  # datagrams come from anywhere, in any order, and are never refused
         attributes = QPAttr(port_num=PORT)
         attributes.qkey = QUEUE_KEY
         attributes.sq_psn = self.psn

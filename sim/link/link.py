@@ -33,13 +33,15 @@ class Action(StrEnum):
     """What a fault does to its frame.
 
     ``delay`` lets later frames overtake; ``stall`` stops the whole direction for that long, and keeps the order.
-    ``corrupt`` flips one bit of the payload or the ICRC. ``reorder`` lets the next frame of the direction pass first.
+    ``corrupt`` flips one bit of the payload or the ICRC. ``truncate`` takes octets off the end, at most all but one
+    behind the headers. ``reorder`` lets the next frame of the direction pass first.
     """
 
     DROP = "drop"
     DUPLICATE = "duplicate"
     REORDER = "reorder"
     CORRUPT = "corrupt"
+    TRUNCATE = "truncate"
     DELAY = "delay"
     STALL = "stall"
 
@@ -167,6 +169,13 @@ class _Selector:
         changed[bit // 8] ^= 1 << bit % 8
         return bytes(changed), f"bit {bit % 8} of octet {bit // 8}"
 
+    def truncate(self, frame: bytes, seen: Glimpse) -> tuple[bytes, str]:
+        """Take octets off the end, so that the headers' lengths promise more than there is."""
+        end = int.from_bytes(frame[16:18], "big") + 14
+        least = min(payload_offset(seen.opcode), end - ICRC_BYTES) + 1
+        left = self._random.randrange(least, max(least + 1, min(end, len(frame))))
+        return frame[:left], f"{left} of {len(frame)} octets are left"
+
 
 def line_time_fs(frame_bytes: int, rate_gbps: float) -> int:
     """Return how long ``frame_bytes`` (without FCS) occupy the line, with preamble, padding, FCS and gap."""
@@ -255,6 +264,8 @@ class Link:
                 effect.hold = True
             elif action is Action.CORRUPT:
                 effect.frame, detail = selector.corrupt(effect.frame, seen)
+            elif action is Action.TRUNCATE:
+                effect.frame, detail = selector.truncate(effect.frame, seen)
             elif action is Action.DELAY:
                 effect.delay_fs += duration_fs
                 detail = f"{selector.fault.delay_ns} ns"

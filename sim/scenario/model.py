@@ -73,7 +73,7 @@ class _Section(BaseModel):
 class LinkFault(_Section):
     """One fault on the Ethernet link: at a packet sequence number, or with a probability."""
 
-    action: Literal["drop", "duplicate", "reorder", "corrupt", "delay", "stall"]
+    action: Literal["drop", "duplicate", "reorder", "corrupt", "truncate", "delay", "stall"]
     direction: Literal["tx", "rx"] = "tx"
     psn: Annotated[int, Field(ge=0, le=0xFFFFFF)] | None = None
     probability: Annotated[float, Field(gt=0.0, le=1.0)] | None = None

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from host.control.engine import QueueMemory, QueuePair
-from host.control.work_queue import WQE_BYTES, Opcode, WorkRequest
+from host.control.work_queue import WQE_BYTES, Completion, Opcode, WorkRequest
 
 DEPTH = 16
 
@@ -93,3 +93,14 @@ def test_a_queue_pair_without_room_says_so():
 def test_data_where_the_engine_does_not_look_are_refused(opcode: Opcode, length: int, inline: bytes):
     with pytest.raises(ValueError, match=f"{opcode.name} of {length} bytes with {len(inline)} inline"):
         WorkRequest(1, opcode, 0x1000, length, inline=inline)
+
+
+def test_completions_say_what_went_wrong():
+    assert Completion.unpack(b"\x01\x00\x02\x00") == Completion(1, 2, 0)
+    assert Completion(1, 0, 0).reason == ""
+    refused = Completion(1, 0, 0x0A).reason
+    assert refused.startswith("the receiver refused it")
+    # Entries behind the one that failed have its code, and the top bit.
+    assert Completion(2, 0, 0x8A).reason == f"an earlier work request failed: {refused}"
+    assert "0x15" in Completion(1, 0, 0x15).reason
+    assert "0x15" in Completion(2, 0, 0x95).reason

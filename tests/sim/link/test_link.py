@@ -114,6 +114,21 @@ def test_nothing_comes_after_a_drop():
     assert [injection.action for injection in subject.injections] == ["drop"]
 
 
+@pytest.mark.parametrize("original", [frame(0), *write_frames(b"12345", 0, 1, 0), acknowledge(0)])
+def test_a_truncated_frame_is_the_beginning_of_one_and_no_packet(original):
+    lengths = set()
+    for seed in range(40):
+        (delivery,) = link(Fault("truncate", psn=0), seed=seed).carry(original, 0, Direction.TX)
+        assert original.startswith(delivery.frame) and len(delivery.frame) < len(original)
+        with pytest.raises(ProtocolError):
+            decode(delivery.frame)
+        lengths.add(len(delivery.frame))
+    assert len(lengths) > 2
+    both = link(Fault("truncate", psn=0), Fault("corrupt", psn=0))  # a bit of what is left
+    (delivery,) = both.carry(original, 0, Direction.TX)
+    assert delivery.faults == ("truncate", "corrupt")
+
+
 def test_a_delayed_frame_is_overtaken():
     subject = link(Fault("delay", psn=0, delay_ns=250))
     (first, second, third) = arrivals(subject, [frame(0), frame(1), frame(2)])
