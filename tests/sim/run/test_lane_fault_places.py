@@ -103,3 +103,30 @@ def test_a_converter_that_is_never_asked_was_not_deaf(tmp_path):
     outcome = run(tmp_path, {"jesd204b": {"faults": [{"kind": "deaf", "link": 1}]}})
     assert outcome.code == 1 and outcome.report["faults"][0]["times"] == 0
     assert "the fault deaf on link 1 never acted: there was nothing for it to act on" in outcome.report["reasons"]
+
+
+@pytest.mark.parametrize("beats", [2, 12])
+def test_a_lane_that_is_stuck_too_shortly_is_found_by_the_comparison_alone(tmp_path, beats):
+    """The characters are as legal as the right ones; the receiver goes by their repetition."""
+    fault = {"kind": "lane_drop", "lane": 3, "shot": 1, "sample": SAMPLE, "beats": beats, "how": "stuck"}
+    told = beats > 2
+    outcome = run(tmp_path, {"jesd204b": {"faults": [fault]}, "expect": {"flagged_frames": int(told)}})
+    assert outcome.code == int(not told) and outcome.report["bit_exact"] is told
+    assert any("unflagged" in reason for reason in outcome.report["reasons"]) is not told
+
+
+@pytest.mark.parametrize("subclass", [0, 1])
+def test_a_new_start_moves_all_samples_in_subclass_0_and_none_in_subclass_1(tmp_path, subclass):
+    """Lanes align otherwise at each start; only SYSREF makes the latency the same, and nothing tells that it is not."""
+    faults = [
+        {"kind": "rotation", "octets": 8},
+        {"kind": "lane_drop", "lane": 2, "shot": 0, "sample": 0, "beats": 3, "how": "commas"},
+    ]
+    jesd204b = {"subclass": subclass, "k": 12, "lane_skew_octets": 40, "faults": faults}
+    acquisition = {"mode": "photoacoustic", "shots": 3, "samples": 254, "source": "unique", "prf_hz": 16_000.0}
+    change = {"acquisition": acquisition, "jesd204b": jesd204b, "expect": {"flagged_frames": 1}}
+    outcome = run(tmp_path, change)
+    wrong = wrong_samples(outcome, parse(merged(SMALL, change), "test"))
+    assert outcome.report["frames"]["flagged"] == 1 and outcome.code == int(subclass == 0)
+    # By half a sample here, so that windows begin with another sample where that decides.
+    assert any(wrong[shot] for shot in (1, 2)) is (subclass == 0)
