@@ -1,4 +1,4 @@
-"""Commands for whoever uses a front end: ``python -m host plan``, ``doctor``, ``monitor``; ``--help`` tells more."""
+"""Commands for whoever uses a front end: ``python -m host plan``, ``doctor``, ``replay``, ...; ``--help`` tells more."""
 
 from __future__ import annotations
 
@@ -6,8 +6,13 @@ import argparse
 import sys
 from importlib import import_module
 
-COMMANDS = ("plan", "doctor")
-"""``host.NAME.command`` has ``SUMMARY``, ``DESCRIPTION``, ``EXAMPLES``, ``add_arguments`` and ``run -> exit code``."""
+COMMANDS = {
+    "plan": "host.plan.command",
+    "doctor": "host.doctor.command",
+    "replay": "host.receive.replay_command",
+    "export": "host.storage.export_command",
+}
+"""Modules, each with ``SUMMARY``, ``DESCRIPTION``, ``EXAMPLES``, ``add_arguments`` and ``run -> exit code``."""
 ALSO = """
 Beside these:
   python -m host.receive serve ...     receive frames (host/receive/README.md)
@@ -26,8 +31,8 @@ def parser(wanted: str | None = None) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     commands = found.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name in [wanted] if wanted in COMMANDS else COMMANDS:
-        module = import_module(f"host.{name}.command")
+    for name in [wanted] if wanted in COMMANDS else list(COMMANDS):
+        module = import_module(COMMANDS[name])
         module.add_arguments(
             commands.add_parser(
                 name,
@@ -44,7 +49,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command that is named; return its exit code."""
     given = sys.argv[1:] if arguments is None else arguments
     options = parser(given[0] if given else None).parse_args(given)
-    return int(import_module(f"host.{options.command}.command").run(options))
+    return int(import_module(COMMANDS[options.command]).run(options))
 
 
 if __name__ == "__main__":

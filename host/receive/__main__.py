@@ -52,6 +52,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     command.add_argument("--status", type=Path, help="file to write when ready for the exchange")
     command.add_argument("--capture", type=Path, help="file to append every received frame to")
+    command.add_argument(
+        "--gaps", action="store_true", help="a frame that cannot be written is counted, and the next one tried"
+    )
     return parser
 
 
@@ -60,13 +63,13 @@ def main() -> int:
     options = vars(_parser().parse_args())
     del options["command"]
     device, controls = options.pop("device"), options.pop("control")
-    status, capture = options.pop("status"), options.pop("capture")
+    status, capture, gaps = options.pop("status"), options.pop("capture"), options.pop("gaps")
     try:
         receiver = Receiver(device, *controls, timeout_seconds=SILENCE_SECONDS, **options)
     except ValueError as error:
         print(f"error: {error}", file=sys.stderr)
         return EXIT_BAD_SETUP
-    return serve(receiver, status, capture)
+    return serve(receiver, status, capture, gaps=gaps)
 
 
 if __name__ == "__main__":

@@ -38,17 +38,35 @@ class Record:
 
 
 class CaptureWriter:
-    """Append frames to a log; each is handed to the kernel before :meth:`append` returns."""
+    """Append frames to a log; each is handed to the kernel before :meth:`append` returns.
+
+    What a writer that died has left unfinished at the end is removed. Raises :class:`CaptureError` if the file is no
+    log.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        whole = CaptureReader(path).end_of_last_record()
+        if whole < os.lseek(self._descriptor, 0, os.SEEK_END):  # the writer before this one died in the middle
+            os.ftruncate(self._descriptor, whole)
 
     def append(self, slot: int, immediate: int, frame: Any) -> None:
-        """Write one frame (any contiguous buffer of bytes); raise ``OSError`` if the disk is full."""
+        """Write one frame (any contiguous buffer of bytes); raise ``OSError`` if the disk is full.
+
+        Nothing of a frame that could not be written whole stays in the log, so the next one may be appended.
+        """
         body = memoryview(frame).cast("B")
         start = _HEADER.pack(MAGIC, RECORD_HEADER_BYTES, slot, immediate, len(body), time.time_ns())
         header = start + _CHECK.pack(zlib.crc32(start), 0)
+        before = os.lseek(self._descriptor, 0, os.SEEK_END)
+        try:
+            self._write(header, body)
+        except OSError:
+            os.ftruncate(self._descriptor, before)
+            raise
+
+    def _write(self, header: bytes, body: memoryview) -> None:
         written = os.writev(self._descriptor, (header, body))
         while written < len(header) + len(body):  # a large frame may take several calls on a network file system
             rest = header[written:], body[max(0, written - len(header)) :]
@@ -92,6 +110,21 @@ class CaptureReader:
                     return
                 yield Record(slot, immediate, wall_time_ns, body)
                 position += len(head) + length
+
+    def end_of_last_record(self) -> int:
+        """Return the byte behind the last whole record, from the records' headers alone."""
+        with self._path.open("rb") as log:
+            size = log.seek(0, os.SEEK_END)
+            position = 0
+            while position + RECORD_HEADER_BYTES <= size:
+                log.seek(position)
+                record = self._parse(log.read(RECORD_HEADER_BYTES), position)
+                assert record is not None
+                end = position + RECORD_HEADER_BYTES + record[2]
+                if end > size:
+                    break
+                position = end
+            return position
 
     def _parse(self, head: bytes, position: int) -> tuple[int, int, int, int] | None:
         if len(head) < RECORD_HEADER_BYTES:

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from host.frame_layout import split_immediate
-from host.receive.connection import Arrival, Connection
+from host.receive.arrival import Arrival
+from host.receive.connection import Connection
 from host.receive.frame import Frame
 from host.receive.release import ReleaseOrder
 

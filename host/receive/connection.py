@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections import Counter
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pyverbs.addr import GID, AHAttr, GlobalRoute
 from pyverbs.cq import CQ, CompChannel
@@ -25,12 +24,9 @@ from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
 from pyverbs.wr import SGE, RecvWR
 
 from host.exchange import PATH_MTUS
+from host.receive.arrival import Arrival
 from host.receive.device import PORT, Device
 from host.receive.events import new_event_descriptors, only
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 SEND_DEPTH = 1024
 RECEIVE_DEPTH = 128
@@ -70,20 +66,6 @@ _STATUS_NAMES = (
 
 class ConnectionFailed(RuntimeError):
     """The queue pair cannot be set up or has failed; the text names the cause."""
-
-
-@dataclass(frozen=True)
-class Arrival:
-    """The completion of a WRITE with immediate: the bytes that WRITE brought, and its immediate.
-
-    Of a frame that came in datagrams: its bytes, its place in the order of frames, where it lies, and what is wrong.
-    """
-
-    immediate: int
-    length: int
-    number: int | None = None
-    memory: NDArray[np.uint8] | None = None
-    problems: tuple[str, ...] = ()
 
 
 class Connection:

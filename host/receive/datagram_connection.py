@@ -14,7 +14,8 @@ from pyverbs.wr import SGE, RecvWR
 
 from host.exchange import PATH_MTUS, QUEUE_KEY
 from host.receive import datagrams
-from host.receive.connection import RNR_TIMER_640_US, Arrival, Connection, ConnectionFailed, immediate_of
+from host.receive.arrival import Arrival
+from host.receive.connection import RNR_TIMER_640_US, Connection, ConnectionFailed, immediate_of
 from host.receive.datagrams import DatagramFrames
 from host.receive.device import PORT, Device
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from host.frame_layout import HEADER_BYTES, FrameShape, split_immediate
-from host.receive.connection import Arrival
+from host.receive.arrival import Arrival
 from host.receive.inspection import inspect
 
 

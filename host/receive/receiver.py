@@ -18,6 +18,7 @@ from host.receive.account import Statistics
 from host.receive.connection import Connection
 from host.receive.control_stream import listen
 from host.receive.device import Device
+from host.receive.errors import ReceiveFailed, ReceiveTimeout, StreamEnded
 from host.receive.evidence import Evidence, Occupancy, explain
 from host.receive.front_end import FrontEnd, State, hello_of
 from host.receive.pool import MemoryPool, available_memory
@@ -32,18 +33,6 @@ _LISTENER_LOOK_SECONDS = 0.02
 _IDLE_SECONDS = 0.1
 """Without a frame for so long, the counters are noted, to tell later what has moved since."""
 _LOG = logging.getLogger("echobench.receive")
-
-
-class ReceiveFailed(RuntimeError):
-    """No more frames will come; the text names the cause."""
-
-
-class ReceiveTimeout(TimeoutError):
-    """No frame came in time; the text says which stage is empty. More may come."""
-
-
-class StreamEnded(RuntimeError):
-    """Every front end has said that it is done, and all that came was handed out."""
 
 
 class Receiver:
@@ -163,10 +152,10 @@ class Receiver:
         names = ("kernel", "device", "ip", "mac", "gid", "pmtu", "huge_pages")
         return {name: getattr(offer, name) for name in names}
 
-    def abandon(self, cause: str, detail: str) -> None:
-        """Tell every front end that no frame will be taken any more, and why."""
+    def report(self, cause: str, detail: str, *, fatal: bool = False) -> None:
+        """Log an event and tell every front end of it; after a fatal one no frame will be taken any more."""
         for front_end in self._front_ends:
-            front_end.report(cause, detail, fatal=True)
+            front_end.report(cause, detail, fatal=fatal)
 
     @property
     def statistics(self) -> Statistics:

@@ -5,50 +5,83 @@ from __future__ import annotations
 import contextlib
 import logging
 import sys
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from host.receive.capture import CaptureWriter
 from host.receive.connection import ConnectionFailed
 from host.receive.control_stream import write_status
 from host.receive.device import DeviceError
+from host.receive.errors import ReceiveFailed, ReceiveTimeout
 from host.receive.pool import PoolError
-from host.receive.receiver import ReceiveFailed, Receiver, ReceiveTimeout
+from host.receive.receiver import Receiver
+
+if TYPE_CHECKING:
+    from host.receive.frame import Frame
 
 EXIT_BAD_SETUP = 2
 EXIT_FAILED = 3
 _LOG = logging.getLogger("echobench.receive")
 
 
-def serve(receiver: Receiver, status: Path | None = None, capture: Path | None = None) -> int:
+@dataclass
+class _Log:
+    """Where frames are kept, if they are; ``gaps``: one that cannot be written is counted, and the next one tried."""
+
+    writer: CaptureWriter | None
+    gaps: bool
+    not_written: int = 0
+    failing: bool = False
+
+    def keep(self, receiver: Receiver, frame: Frame) -> None:
+        """Append ``frame``; raise ``OSError`` if that cannot be and there must be no gaps."""
+        if self.writer is None:
+            return
+        try:
+            self.writer.append(frame.slot, frame.immediate, frame.memory)
+            self.failing = False
+        except OSError as error:
+            if not self.gaps:
+                raise
+            self.not_written += 1
+            if not self.failing:
+                receiver.report("capture_gap", f"frames are not kept on disk any more: {error}")
+            self.failing = True
+
+
+def serve(receiver: Receiver, status: Path | None = None, capture: Path | None = None, *, gaps: bool = False) -> int:
     """Run ``receiver`` until every front end says finish or one fails; return the exit code.
 
-    ``status`` is written when it can be reached; every frame is appended to ``capture``.
+    ``status`` is written when it can be reached; every frame is appended to ``capture``. If one cannot be, that is the
+    end, unless ``gaps`` are allowed: then it is counted.
     """
     logging.basicConfig(stream=sys.stderr, format="%(message)s", level=logging.INFO)
     try:
         with receiver:
             if status is not None:
                 write_status(status, receiver.description())
-            return _run(receiver, capture)
+            return _run(receiver, capture, gaps=gaps)
     except (DeviceError, PoolError, ConnectionFailed, ValueError) as error:
         _LOG.error("error: %s", error)
         return EXIT_BAD_SETUP
 
 
-def _run(receiver: Receiver, capture: Path | None) -> int:
+def _run(receiver: Receiver, capture: Path | None, *, gaps: bool) -> int:
     try:
         with CaptureWriter(capture) if capture is not None else contextlib.nullcontext() as writer:
+            log = _Log(writer, gaps)
             while True:
                 try:
                     for frame in receiver:
                         with frame:
-                            if writer is not None:
-                                writer.append(frame.slot, frame.immediate, frame.memory)
+                            log.keep(receiver, frame)
+                    _LOG.info("%s; %d frames not written", receiver.statistics, log.not_written)
                     return 0
                 except ReceiveTimeout as silence:
                     _LOG.info("%s", silence)
     except OSError as error:
-        receiver.abandon("capture_failed", f"frames cannot be kept on disk: {error}")
+        receiver.report("capture_failed", f"frames cannot be kept on disk: {error}", fatal=True)
     except ReceiveFailed as error:
         _LOG.error("error: %s", error)
     return EXIT_FAILED

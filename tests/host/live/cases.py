@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import resource
 import signal
 import struct
 import subprocess
@@ -18,9 +19,12 @@ from typing import Any
 import numpy as np
 
 from host.exchange import Event, ExchangeClosed, Summary
+from host.receive.capture import CaptureReader
 from host.receive.device import Device
+from host.receive.errors import ReceiveFailed, ReceiveTimeout
 from host.receive.frame import Frame
-from host.receive.receiver import ReceiveFailed, Receiver, ReceiveTimeout
+from host.receive.receiver import Receiver
+from host.receive.serve import EXIT_FAILED, serve
 from tests.host.live.software_front_end import LIMIT_SECONDS, SoftwareFrontEnd, connect_to, frame_of, samples_of
 
 DEVICE = "rxe0"
@@ -528,3 +532,38 @@ def what_the_doctor_says_mends_this_machine(_folder: Path) -> None:
     code, found = doctor("--peer-ip", "10.77.0.1")
     subprocess.run(["ip", "link", "set", "dev", "tap0", "mtu", "4200"], check=True)
     assert code == 1 and [name for name, finding in found.items() if finding["level"] != "ok"] == ["mtu"], found
+
+
+@case
+def a_capture_that_cannot_be_written_is_counted_and_the_stream_goes_on(folder: Path) -> None:
+    """Room for two frames and a half: the third to the last are received and not kept."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+
+    def work(front_end: SoftwareFrontEnd) -> None:
+        front_end.stream(range(6))
+        assert front_end.finish().frames == 6
+        assert [event.cause for event in front_end.events] == ["capture_gap"]
+
+    child = sender(folder, work)
+    assert serve(receiver(folder), capture=folder / "log", gaps=True) == 0
+    records = CaptureReader(folder / "log")
+    assert [record.immediate & 0xFFFFF for record in records] == [0, 1]
+    assert records.truncated_bytes == 0
+    ended(child)
+
+
+@case
+def without_gaps_a_capture_that_cannot_be_written_is_the_end(folder: Path) -> None:
+    """Control software is told why."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+
+    def work(front_end: SoftwareFrontEnd) -> None:
+        front_end.stream(range(3))
+        event = front_end.expect(Event)
+        assert event.fatal and event.cause == "capture_failed"
+
+    child = sender(folder, work)
+    assert serve(receiver(folder), capture=folder / "log") == EXIT_FAILED
+    ended(child)

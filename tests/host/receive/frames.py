@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from host.frame_layout import FrameShape, immediate
-from host.receive.connection import Arrival
+from host.receive.arrival import Arrival
 from host.receive.pool import MemoryPool
 from tests.sim.peers.hand_made import ultrasound_frame
 
