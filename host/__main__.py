@@ -1,4 +1,4 @@
-"""Commands for whoever uses a front end: ``python -m host plan``, ``doctor``, ``replay``, ...; ``--help`` tells more."""
+"""Commands for whoever uses a front end: ``python -m host plan``, ``doctor``, ``replay``; ``--help`` tells more."""
 
 from __future__ import annotations
 
