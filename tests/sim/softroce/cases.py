@@ -81,7 +81,7 @@ def _cases() -> list[Case]:
     for place in (14, 15, 16, 17):  # on both sides of 0xFFFFFF -> 0
         cases.append(Case(f"wrap-drop-{place}", hits=(Hit(Action.DROP, place),), start_psn=WRAPPING_PSN))
     cases.append(Case("wrap", start_psn=WRAPPING_PSN))
-    cases.append(Case("loss", "loss", loss=LOSS, start_psn=WRAPPING_PSN))
+    cases.append(Case("loss", "loss", loss=LOSS, start_psn=WRAPPING_PSN, acknowledge_every=1))
     cases += [Case(f"not-ready-{code}", "not_ready", rnr_timer=code) for code in RNR_CODES]
     cases.append(Case("not-ready-often", "not_ready", rnr_timer=1, rnr_naks=10))
     cases.append(Case("not-ready-for-good", "not_ready_for_good", rnr_timer=1, rnr_retry=2))
