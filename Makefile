@@ -26,7 +26,7 @@ $(error WAVES=$(WAVES): allowed 0 (never), 1 (the whole run); without it, a fail
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup sim waves test test-faults programs formal lint bench synth registers clean
+.PHONY: help setup sim monitor waves test test-faults programs formal lint bench synth registers clean
 
 help: ## list the targets and variables
 	@echo "EchoBench: RTL of an RDMA ultrasound front end against a real verbs stack."
@@ -49,6 +49,9 @@ setup: ## install what is missing: Debian packages (as root) and the Python envi
 
 sim: setup ## run a scenario and report: build/runs/<scenario>/report.html
 	@$(PYTHON) -m sim run $(SCENARIO) $(RUN_OPTIONS)
+
+monitor: setup ## watch a running 'make sim' from a second terminal: throughput, ring, queues, latency
+	@$(PYTHON) -m host monitor $(or $(OUTPUT),build/runs/$(SCENARIO))
 
 waves: setup ## run a scenario and record a waveform: build/runs/<scenario>/waves.fst
 	@$(PYTHON) -m sim run $(SCENARIO) $(filter-out --no-waves --waves,$(RUN_OPTIONS)) --waves

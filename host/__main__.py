@@ -9,6 +9,7 @@ from importlib import import_module
 COMMANDS = {
     "plan": "host.plan.command",
     "doctor": "host.doctor.command",
+    "monitor": "host.monitor.command",
     "replay": "host.receive.replay_command",
     "export": "host.storage.export_command",
 }

@@ -51,6 +51,7 @@ def _parser() -> argparse.ArgumentParser:
         "--persistent", action="store_true", help="when control software vanishes, wait for it to come again"
     )
     command.add_argument("--status", type=Path, help="file to write when ready for the exchange")
+    command.add_argument("--monitor", type=Path, help="file of snapshots for 'python -m host monitor'")
     command.add_argument("--capture", type=Path, help="file to append every received frame to")
     command.add_argument(
         "--gaps", action="store_true", help="a frame that cannot be written is counted, and the next one tried"
@@ -64,12 +65,13 @@ def main() -> int:
     del options["command"]
     device, controls = options.pop("device"), options.pop("control")
     status, capture, gaps = options.pop("status"), options.pop("capture"), options.pop("gaps")
+    monitor = options.pop("monitor")
     try:
         receiver = Receiver(device, *controls, timeout_seconds=SILENCE_SECONDS, **options)
     except ValueError as error:
         print(f"error: {error}", file=sys.stderr)
         return EXIT_BAD_SETUP
-    return serve(receiver, status, capture, gaps=gaps)
+    return serve(receiver, status, capture, monitor, gaps=gaps)
 
 
 if __name__ == "__main__":

@@ -164,6 +164,11 @@ class Receiver:
         return total + Statistics(skipped=self._newest.skipped if self._newest else 0)
 
     @property
+    def held(self) -> int:
+        """Frames that were given out and are not released."""
+        return sum(front_end.held for front_end in self._front_ends)
+
+    @property
     def events(self) -> tuple[str, ...]:
         """What happened beside frames, as ``"<cause>: <detail>"``: failures, resets, lost control."""
         return tuple(event for front_end in self._front_ends for event in front_end.events)

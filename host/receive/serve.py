@@ -19,6 +19,7 @@ from host.receive.receiver import Receiver
 
 if TYPE_CHECKING:
     from host.receive.frame import Frame
+    from host.receive.monitoring import ReceiverMonitor
 
 EXIT_BAD_SETUP = 2
 EXIT_FAILED = 3
@@ -50,24 +51,38 @@ class _Log:
             self.failing = True
 
 
-def serve(receiver: Receiver, status: Path | None = None, capture: Path | None = None, *, gaps: bool = False) -> int:
+def serve(
+    receiver: Receiver,
+    status: Path | None = None,
+    capture: Path | None = None,
+    monitor: Path | None = None,
+    *,
+    gaps: bool = False,
+) -> int:
     """Run ``receiver`` until every front end says finish or one fails; return the exit code.
 
     ``status`` is written when it can be reached; every frame is appended to ``capture``. If one cannot be, that is the
-    end, unless ``gaps`` are allowed: then it is counted.
+    end, unless ``gaps`` are allowed: then it is counted. Snapshots go to ``monitor``.
     """
     logging.basicConfig(stream=sys.stderr, format="%(message)s", level=logging.INFO)
     try:
         with receiver:
             if status is not None:
                 write_status(status, receiver.description())
-            return _run(receiver, capture, gaps=gaps)
+            with _monitor(receiver, monitor) if monitor is not None else contextlib.nullcontext() as watched:
+                return _run(receiver, capture, watched, gaps=gaps)
     except (DeviceError, PoolError, ConnectionFailed, ValueError) as error:
         _LOG.error("error: %s", error)
         return EXIT_BAD_SETUP
 
 
-def _run(receiver: Receiver, capture: Path | None, *, gaps: bool) -> int:
+def _monitor(receiver: Receiver, path: Path) -> ReceiverMonitor:
+    from host.receive.monitoring import ReceiverMonitor  # noqa: PLC0415 - pydantic loads slowly, and few watch
+
+    return ReceiverMonitor(receiver, path)
+
+
+def _run(receiver: Receiver, capture: Path | None, monitor: ReceiverMonitor | None, *, gaps: bool) -> int:
     try:
         with CaptureWriter(capture) if capture is not None else contextlib.nullcontext() as writer:
             log = _Log(writer, gaps)
@@ -76,9 +91,13 @@ def _run(receiver: Receiver, capture: Path | None, *, gaps: bool) -> int:
                     for frame in receiver:
                         with frame:
                             log.keep(receiver, frame)
+                            if monitor is not None:
+                                monitor.frame(frame)
                     _LOG.info("%s; %d frames not written", receiver.statistics, log.not_written)
                     return 0
                 except ReceiveTimeout as silence:
+                    if monitor is not None:
+                        monitor.look()
                     _LOG.info("%s", silence)
     except OSError as error:
         receiver.report("capture_failed", f"frames cannot be kept on disk: {error}", fatal=True)

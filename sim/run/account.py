@@ -42,6 +42,7 @@ from host.storage.writer import FrameWriter
 from sim.adc.sources import default_probe
 from sim.bench.probe import Kind, ProbeEvent, read_probe
 from sim.peers.lifecycle import PeerDescription
+from sim.run.drops import drops_by_cause
 from sim.run.figures import (
     DataPacket,
     Done,
@@ -260,16 +261,7 @@ def _picture(scenario: Scenario, mode: Mode, frame: CheckedFrame) -> Picture:
 
 
 def _frame_counts(scenario: Scenario, result: dict[str, Any], verification: Verification) -> Frames:
-    ring, acquisition = result["counters"]["RING"], result["counters"]["ACQUISITION"]
-    causes = {
-        "ring_full": ring["DROPPED_RING_FULL"],
-        "descriptors_full": ring["DROPPED_DESCRIPTORS_FULL"],
-        "ring_disabled": ring["DROPPED_DISABLED"],
-        "trigger_too_early": acquisition["DROPPED_EARLY"],
-        "link_down": acquisition["DROPPED_LINK_DOWN"],
-        "mode_switch": acquisition["DROPPED_HELD"],
-        "host_stalled": ring["DROPPED_HOST_STALLED"],
-    }
+    causes = drops_by_cause(result["counters"])
     if scenario.rdma.transport != "RC":
         # Only an unreliable connection loses frames on the way: whole, or parts of them.
         causes["lost_on_link"] = result["statistics"]["frames_completed"] - len(result["received"])

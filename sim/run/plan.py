@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from host.monitor.snapshot import FILE as MONITOR
 from sim.build import Waves
 from sim.scenario.load import parse
 from sim.scenario.model import Scenario
@@ -58,6 +59,11 @@ class Plan:
     def progress_path(self) -> Path:
         """File to which the simulator appends its progress, one JSON object a line."""
         return self.directory / "progress.jsonl"
+
+    @property
+    def monitor_path(self) -> Path:
+        """File of snapshots for whoever watches the run; see :mod:`host.monitor`."""
+        return self.directory / MONITOR
 
     @property
     def packets_path(self) -> Path:

@@ -5,6 +5,7 @@ The only place where a running stream waits for the peer.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from cocotb.triggers import Event, First, Timer
@@ -59,6 +60,8 @@ class Cable:
         self._packets = packets
         self.frames_out = 0
         self.frames_in = 0
+        self.payload_octets: Counter[int] = Counter()
+        """Octets of payload that have left, retransmissions included, for each destination queue pair."""
 
     async def transmit(self) -> None:
         """Take every frame that has left the MAC through the link to the peer."""
@@ -129,12 +132,14 @@ class Cable:
         if seen is None:
             return
         pad = frame[43] >> 4 & 3
+        payload = len(frame) - payload_offset(seen.opcode) - pad - _ICRC_OCTETS
+        self.payload_octets[seen.destination_qp] += payload
         self._packets.append(
             DataPacket(
                 first_cycle=first_cycle,
                 last_cycle=last_cycle,
                 frame_octets=len(frame),
-                payload_octets=len(frame) - payload_offset(seen.opcode) - pad - _ICRC_OCTETS,
+                payload_octets=payload,
                 queue_pair=seen.destination_qp,
                 psn=seen.psn,
                 ends_frame=_ends_frame(frame, seen.opcode),

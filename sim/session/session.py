@@ -48,6 +48,7 @@ from sim.run.plan import VARIABLE, Plan
 from sim.scenario.model import RING_BYTES, QueueFault
 from sim.session.cable import Cable
 from sim.session.errors import SessionFailed
+from sim.session.monitor import SessionMonitor
 from sim.session.platform import SimulatedPlatform
 from sim.session.queue_faults import REFUSED, FaultyQueuePair, QueueFaults
 from sim.session.receivers import ModelReceiver, Receiver, RemoteReceiver
@@ -138,6 +139,7 @@ class Session:
         self.shots = ShotPlayer(self.bench, scenario, self.stopwatch)
         self.capture = Capture(plan.directory / "link.pcapng")
         self.packets = PacketLog(plan.packets_path)
+        self.monitor = SessionMonitor(self)
         self.lockstep: Lockstep | None = None
         self.cable: Cable | None = None
         self.stream: Stream | PostedStream | None = None
@@ -575,6 +577,7 @@ class Session:
         self.capture.close()
         self.packets.close()
         self.receiver.close()
+        self.monitor.end()
 
     async def _store(self, summary: Summary) -> None:
         """Leave the session's account for the runner."""
@@ -628,6 +631,7 @@ class Session:
             "frames_in": self.cable.frames_in,
             "wall": self._wall,
         }
+        self.monitor.end(counters)
         partial = self.plan.result_path.with_suffix(".partial")
         partial.write_text(json.dumps(result))
         partial.rename(self.plan.result_path)
@@ -665,6 +669,7 @@ async def stream(dut: Any) -> None:
     try:
         session = Session(dut, plan)
         cocotb.start_soon(report_progress(session))
+        cocotb.start_soon(session.monitor.watch())
         await session.run()
     except BaseException as error:
         cause = (session.failure if session else None) or error
