@@ -148,7 +148,7 @@ def test_lanes_that_drop_flag_their_frames_and_come_back(tmp_path):
     }
     assert counters["LANE_DISPARITY[12]"] == 1
     page = (outcome.directory / "report.html").read_text()
-    assert "LANE_CGS_LOSSES[30]" in page
+    assert "lane 30: losses of code group synchronisation" in page
 
 
 @pytest.mark.parametrize("name", ["rc", "uc", "ud", "multiqp", "lossy", "recovery", "handshake"])
